@@ -56,6 +56,12 @@ words!(
 );
 
 impl Rule {
+    /// Whether the rule answers a crash, which is counted apart from failures.
+    #[must_use]
+    pub const fn is_crash(self) -> bool {
+        matches!(self, Self::CrashRetried | Self::SecondCrashRunsAlone | Self::CrashedAlone)
+    }
+
     /// One sentence for `explain`.
     #[must_use]
     pub const fn sentence(self) -> &'static str {

@@ -528,6 +528,21 @@ impl Code {
         self.entry().public
     }
 
+    /// Whether trying again could help at all.
+    #[must_use]
+    pub fn is_retryable(self) -> bool {
+        match self.class() {
+            Class::Transient | Class::Throttled | Class::Environment | Class::Crash => true,
+            Class::Permanent | Class::Request => false,
+        }
+    }
+
+    /// The names of this code and of every inner code that shows as it, for filters.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        REGISTRY.iter().filter(|e| e.code == self || e.public == self).map(|e| e.name).collect()
+    }
+
     /// What policy does with it.
     #[must_use]
     pub fn class(self) -> Class {

@@ -1,0 +1,38 @@
+//! Looking at jobs and what belongs to them. Nothing here writes.
+
+mod dead;
+mod jobs;
+mod overview;
+mod trail;
+
+use redrive_model::Code;
+use redrive_store::Result;
+use rusqlite::{Connection, Row, ToSql};
+
+pub(crate) use dead::{count_dead, dead_letter, dead_letters, groups};
+pub(crate) use jobs::{batch, breakers, job, jobs};
+pub(crate) use overview::{counts, next_due, paused, queue, workers};
+pub(crate) use trail::{attempts, events_after, job_events, last_event};
+
+use crate::verb::record::find;
+
+/// A list looks at no more rows than this for one page.
+const SCAN: i64 = 20_000;
+
+/// Where looking stopped when not one row matched; `None` when there was nothing more to look at.
+fn end_of_scan<T>(
+    conn: &Connection,
+    key: &str,
+    scan: &str,
+    named: &[(&str, &dyn ToSql)],
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>> {
+    let used: Vec<_> = named.iter().copied().filter(|(name, _)| scan.contains(name)).collect();
+    let ends = format!("SELECT min({key}) FROM ({scan}) HAVING count(*) = {SCAN}");
+    find(conn, &ends, &*used, read)
+}
+
+/// The names a code is stored under, as a JSON list.
+fn names(code: Code) -> String {
+    serde_json::to_string(&code.names()).unwrap_or_default()
+}

@@ -1,0 +1,143 @@
+//! Dead letters and failure groups.
+
+use redrive_model::decide::DeadReason;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{Code, Offset, Target, WorkloadName, instant};
+use redrive_store::{DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, Page, PageRequest, Result};
+use rusqlite::{Connection, Row, ToSql, named_params, params};
+
+use super::SCAN;
+use crate::row;
+use crate::sql::{self, scan};
+use crate::verb::record::{find, list};
+
+fn dead_row(row: &Row<'_>) -> rusqlite::Result<DeadRow> {
+    Ok(DeadRow {
+        offset: Offset(row.get(0)?),
+        job: row::job(row, 1)?,
+        generation: row.get(2)?,
+        workload: row::checked(row, 3, str::parse::<WorkloadName>)?,
+        owner: row::owner(row, 4)?,
+        reason: row::word(row, 5, DeadReason::parse)?,
+        code: row::code(row, 6)?.unwrap_or(Code::Unknown),
+        message: row.get(7)?,
+        attempts: row.get(8)?,
+        fingerprint: row::checked(row, 9, str::parse::<Fingerprint>)?,
+        state: row::word(row, 10, DeadState::parse)?,
+        at: row::at(row, 11)?,
+        closed_at: row::opt_at(row, 12)?,
+        replay: row::replay(row, 13)?,
+        previous: row.get::<_, Option<i64>>(14)?.map(Offset),
+    })
+}
+
+pub(crate) fn dead_letter(conn: &Connection, offset: Offset) -> Result<Option<DeadRow>> {
+    find(conn, sql::DEAD, params![offset.0], dead_row)
+}
+
+pub(crate) fn dead_letters(conn: &Connection, filter: &DeadFilter, page: &PageRequest) -> Result<Page<DeadRow>> {
+    let limit = page.rows();
+    let before = page.after::<i64>()?;
+    let open = filter.state == Some(DeadState::Open);
+    let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
+    let statement = sql::DEAD_LIST.replace("{scan}", scan);
+    let bound = i64::try_from(limit).unwrap_or(50);
+    let params = Params::new(filter);
+    let mut named = params.named();
+    named.extend_from_slice(named_params! { ":before": before, ":scan": SCAN, ":limit": bound });
+    let rows = list(conn, &statement, &*named, |row| {
+        Ok((dead_row(row)?, row.get::<_, i64>(15)?, row.get::<_, i64>(16)?))
+    })?;
+    let next = match rows.last() {
+        Some((last, _, _)) if rows.len() == limit => Some(last.offset.0),
+        Some((_, end, looked)) if *looked == SCAN => Some(*end),
+        Some(_) => None,
+        None => super::end_of_scan(conn, "seq", scan, &named, |row| row.get(0))?,
+    };
+    Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|seq| seq.to_string()) })
+}
+
+pub(crate) fn count_dead(conn: &Connection, filter: &DeadFilter) -> Result<u64> {
+    let params = Params::new(filter);
+    let n = find(conn, sql::DEAD_COUNT, &*params.named(), |row| row.get::<_, i64>(0))?;
+    Ok(u64::try_from(n.unwrap_or(0)).unwrap_or(0))
+}
+
+/// A filter as SQLite's parameters.
+struct Params<'a> {
+    state: Option<&'static str>,
+    codes: Option<String>,
+    workload: Option<&'a str>,
+    group: Option<&'a str>,
+    owner: Option<&'a str>,
+    since: Option<i64>,
+    until: Option<i64>,
+}
+
+impl<'a> Params<'a> {
+    fn new(filter: &'a DeadFilter) -> Self {
+        Self {
+            state: filter.state.map(DeadState::as_str),
+            codes: filter.code.map(super::names),
+            workload: filter.workload.as_ref().map(|w| w.as_str()),
+            group: filter.group.as_ref().map(|g| g.as_str()),
+            owner: filter.owner.as_ref().map(|o| o.as_str()),
+            since: filter.since.map(instant::to_millis),
+            until: filter.until.map(instant::to_millis),
+        }
+    }
+
+    fn named(&self) -> Vec<(&str, &dyn ToSql)> {
+        named_params! {
+            ":state": self.state, ":codes": self.codes, ":workload": self.workload, ":group": self.group,
+            ":owner": self.owner, ":since": self.since, ":until": self.until,
+        }
+        .to_vec()
+    }
+}
+
+pub(crate) fn groups(conn: &Connection, filter: &GroupFilter, page: &PageRequest) -> Result<Page<GroupRow>> {
+    let limit = page.rows();
+    let after = page.after::<GroupCursor>()?;
+    let (seen, fingerprint) = after.map_or((None, None), |c| (Some(c.seen), Some(c.fingerprint)));
+    let bound = i64::try_from(limit).unwrap_or(50);
+    let state = filter.state.map(GroupState::as_str);
+    let workload = filter.workload.as_ref().map(|w| w.as_str());
+    let named = named_params! {
+        ":state": state, ":workload": workload, ":seen": seen, ":after": fingerprint, ":limit": bound,
+    };
+    let rows = list(conn, sql::GROUPS, named, |row| {
+        Ok(GroupRow {
+            fingerprint: row::checked(row, 0, str::parse::<Fingerprint>)?,
+            workload: row::checked(row, 1, str::parse::<WorkloadName>)?,
+            code: row::code(row, 2)?.unwrap_or(Code::Unknown),
+            target: row.get::<_, Option<String>>(3)?.and_then(|t| Target::new(t).ok()),
+            message: row.get(4)?,
+            sample: row::job(row, 5)?,
+            state: row::word(row, 6, GroupState::parse)?,
+            first_seen: row::at(row, 7)?,
+            last_seen: row::at(row, 8)?,
+            failures: u64::try_from(row.get::<_, i64>(9)?).unwrap_or(0),
+            open: u64::try_from(row.get::<_, i64>(10)?).unwrap_or(0),
+        })
+    })?;
+    let next = rows.last().filter(|_| rows.len() == limit).map(|last| {
+        format!("{}-{}", instant::to_millis(last.last_seen), last.fingerprint)
+    });
+    Ok(Page { rows, next })
+}
+
+struct GroupCursor {
+    seen: i64,
+    fingerprint: String,
+}
+
+impl std::str::FromStr for GroupCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> std::result::Result<Self, ()> {
+        let (seen, fingerprint) = text.split_once('-').ok_or(())?;
+        Ok(Self { seen: seen.parse().map_err(|_| ())?, fingerprint: fingerprint.to_owned() })
+    }
+}

@@ -1,0 +1,174 @@
+//! Jobs, batches and breakers: single rows and keyset pages.
+
+use redrive_model::batch::{Counters, EndRule};
+use redrive_model::breaker::Breaker;
+use redrive_model::state::{Facts, shown};
+use redrive_model::{
+    BatchId, BatchState, JobId, LeaseToken, Offset, Shown, State, Target, TargetSet, Timestamp, WorkloadName, instant,
+};
+use redrive_store::{BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest, Result};
+use rusqlite::{Connection, Row, ToSql, named_params, params};
+
+use super::SCAN;
+use crate::row::{self, blob};
+use crate::sql::{self, scan};
+use crate::verb::record::{find, list};
+
+pub(crate) fn job(conn: &Connection, now: Timestamp, id: JobId) -> Result<Option<JobRow>> {
+    find(conn, sql::JOB, params![instant::to_millis(now), blob(id.as_uuid())], |row| job_row(row, now))
+}
+
+pub(crate) fn jobs(conn: &Connection, now: Timestamp, filter: &JobFilter, page: &PageRequest) -> Result<Page<JobRow>> {
+    let before = page.after::<JobId>()?.map(|id| blob(id.as_uuid()));
+    let state = filter.shown.and_then(stopped).or(filter.code.map(|_| State::Failed));
+    let (scan, state) = source(conn, filter, state)?;
+    let statement = sql::JOBS.replace("{scan}", scan);
+    let limit = page.rows();
+    let owner = filter.owner.as_ref().map(|o| o.as_str());
+    let batch = filter.batch.map(|b| blob(b.as_uuid()));
+    let codes = filter.code.map(super::names);
+    let text = filter.text.as_ref().map(|t| t.to_lowercase());
+    let (rows_wanted, now_ms) = (i64::try_from(limit).unwrap_or(50), instant::to_millis(now));
+    let shown = filter.shown.map(Shown::as_str);
+    let since = filter.since.map(instant::to_millis);
+    let workload = filter.workload.as_ref().map(|w| w.as_str());
+    let mut named: Vec<(&str, &dyn ToSql)> = named_params! {
+        ":before": before, ":scan": SCAN, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch,
+        ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":limit": rows_wanted,
+    }
+    .to_vec();
+    if state.is_some() {
+        named.push((":state", &state));
+    }
+    let rows = list(conn, &statement, &*named, |row| {
+        Ok((job_row(row, now)?, row::job(row, 30)?, row.get::<_, i64>(31)?))
+    })?;
+    // With a full page the next one starts behind its last row; with a short one where looking stopped.
+    let next = match rows.last() {
+        Some((last, _, _)) if rows.len() == limit => Some(last.id),
+        Some((_, end, looked)) if *looked == SCAN => Some(*end),
+        Some(_) => None,
+        None => super::end_of_scan(conn, "id", scan, &named, |row| row::job(row, 0))?,
+    };
+    Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|id| id.to_string()) })
+}
+
+/// The most selective way to walk the jobs, newest first.
+fn source(conn: &Connection, filter: &JobFilter, state: Option<State>) -> Result<(&'static str, Option<&'static str>)> {
+    if filter.batch.is_some() {
+        return Ok((scan::BATCH, None));
+    }
+    if filter.owner.is_some() {
+        return Ok((scan::OWNER, None));
+    }
+    if let Some(state) = state {
+        return Ok((scan::STOPPED, Some(state.as_str())));
+    }
+    match filter.shown {
+        Some(Shown::Processing) => Ok((scan::PROCESSING, None)),
+        Some(Shown::Queued | Shown::Scheduled | Shown::WaitingRetry | Shown::WaitingBatch | Shown::Held) => {
+            let few = "SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' LIMIT ?1)";
+            let queued: i64 = find(conn, few, params![SCAN], |row| row.get(0))?.unwrap_or(0);
+            Ok((if queued < SCAN { scan::QUEUED } else { scan::NEWEST }, None))
+        }
+        Some(Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled) | None => Ok((scan::NEWEST, None)),
+    }
+}
+
+fn stopped(shown: Shown) -> Option<State> {
+    match shown {
+        Shown::Failed => Some(State::Failed),
+        Shown::Cancelled => Some(State::Cancelled),
+        Shown::Queued
+        | Shown::Scheduled
+        | Shown::WaitingRetry
+        | Shown::WaitingBatch
+        | Shown::Held
+        | Shown::Processing
+        | Shown::Complete
+        | Shown::Partial => None,
+    }
+}
+
+fn job_row(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<JobRow> {
+    let state = row::word(row, 4, State::parse)?;
+    let due_at = row::at(row, 8)?;
+    let attempt = row.get(12)?;
+    let awaits = row::batch(row, 18)?;
+    let started_at = row::opt_at(row, 25)?;
+    let facts = Facts {
+        state,
+        due_at,
+        attempt,
+        ran_before: started_at.is_some(),
+        awaits_batch: awaits.is_some(),
+        held: row.get(29)?,
+    };
+    Ok(JobRow {
+        id: row::job(row, 0)?,
+        workload: row::checked(row, 1, str::parse::<WorkloadName>)?,
+        owner: row::owner(row, 2)?,
+        label: row.get(3)?,
+        state,
+        shown: shown(&facts, now),
+        targets: row::checked(row, 5, TargetSet::from_key)?,
+        priority: row.get(6)?,
+        alone: row.get(7)?,
+        due_at,
+        token: LeaseToken(row.get(9)?),
+        leased_by: row::worker(row, 10)?,
+        lease_expires_at: row::opt_at(row, 11)?,
+        attempt,
+        max_attempts: row.get(13)?,
+        generation: row.get(14)?,
+        crashes: row.get(15)?,
+        releases: row.get(16)?,
+        batch: row::batch(row, 17)?,
+        awaits,
+        replay: row::replay(row, 19)?,
+        failure_code: row::code(row, 20)?,
+        failure_message: row.get(21)?,
+        result: row.get(22)?,
+        created_at: row::at(row, 23)?,
+        queued_at: row::at(row, 24)?,
+        started_at,
+        finished_at: row::opt_at(row, 26)?,
+        expired_at: row::opt_at(row, 27)?,
+        purge_at: row::opt_at(row, 28)?,
+    })
+}
+
+pub(crate) fn batch(conn: &Connection, id: BatchId) -> Result<Option<BatchRow>> {
+    find(conn, sql::BATCH, params![blob(id.as_uuid())], |row| {
+        let n = |i: usize| row.get::<_, i64>(i).map(|v| u64::try_from(v).unwrap_or(0));
+        let code = row::code(row, 12)?;
+        let message: Option<String> = row.get(13)?;
+        Ok(BatchRow {
+            id: BatchId::from_uuid(row::uuid(row, 0)?),
+            workload: row::checked(row, 1, str::parse::<WorkloadName>)?,
+            owner: row::owner(row, 2)?,
+            label: row.get(3)?,
+            state: row::word(row, 4, BatchState::parse)?,
+            sealed: row.get(5)?,
+            counters: Counters { total: n(6)?, ok: n(7)?, failed: n(8)?, hard: n(9)?, cancelled: n(10)? },
+            end_rule: row::word(row, 11, EndRule::parse)?,
+            last_failure: code.zip(message),
+            last_failure_at: row::opt_at(row, 14)?,
+            dead_offset: row.get::<_, Option<i64>>(15)?.map(Offset),
+            created_at: row::at(row, 16)?,
+            updated_at: row::at(row, 17)?,
+            finished_at: row::opt_at(row, 18)?,
+        })
+    })
+}
+
+pub(crate) fn breakers(conn: &Connection, target: Option<&Target>) -> Result<Vec<BreakerRow>> {
+    list(conn, sql::BREAKERS, params![target.map(Target::as_str)], |row| {
+        Ok(BreakerRow {
+            target: row::checked(row, 0, str::parse::<Target>)?,
+            version: row.get(1)?,
+            breaker: row::checked(row, 2, |json| serde_json::from_str::<Breaker>(json))?,
+            updated_at: row::at(row, 3)?,
+        })
+    })
+}

@@ -1,0 +1,115 @@
+//! Counts, the queue, workers and pauses.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redrive_model::{State, TargetSet, Timestamp, WorkerId, WorkloadName, instant};
+use redrive_store::{Counts, LaneCount, QueueStats, Result, StateCount, WorkerRow};
+use rusqlite::{Connection, params};
+
+use crate::row;
+use crate::sql;
+use crate::verb::record::{find, list};
+
+/// Counting jobs that are due later stops here.
+const CAP: i64 = 100_000;
+
+pub(crate) fn counts(conn: &Connection) -> Result<Counts> {
+    let lanes = lanes(conn)?;
+    let mut states = Vec::new();
+    for (workload, kind, n) in list(conn, sql::TALLIES, [], |row| {
+        Ok((row::checked(row, 0, str::parse::<WorkloadName>)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
+    })? {
+        let n = u64::try_from(n).unwrap_or(0);
+        match State::parse(&kind) {
+            Some(state) => states.push(StateCount { workload, state, jobs: n }),
+            None => {
+                let running: u64 = lanes.iter().filter(|l| l.workload == workload).map(|l| l.processing).sum();
+                states.push(StateCount { workload: workload.clone(), state: State::Queued, jobs: n.saturating_sub(running) });
+                states.push(StateCount { workload, state: State::Processing, jobs: running });
+            }
+        }
+    }
+    states.retain(|c| c.jobs > 0);
+    let lanes = lanes.into_iter().map(|l| LaneCount {
+        workload: l.workload,
+        targets: l.targets,
+        queued: l.live.saturating_sub(l.processing),
+        processing: l.processing,
+    });
+    Ok(Counts { states, lanes: lanes.collect() })
+}
+
+struct Lane {
+    id: i64,
+    workload: WorkloadName,
+    targets: TargetSet,
+    live: u64,
+    processing: u64,
+}
+
+fn lanes(conn: &Connection) -> Result<Vec<Lane>> {
+    let running: HashMap<i64, i64> =
+        list(conn, sql::PROCESSING_BY_LANE, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect();
+    list(conn, sql::LANE_TALLIES, [], |row| {
+        let id = row.get(0)?;
+        Ok(Lane {
+            id,
+            workload: row::checked(row, 1, str::parse::<WorkloadName>)?,
+            targets: row::checked(row, 2, TargetSet::from_key)?,
+            live: u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0),
+            processing: running.get(&id).map_or(0, |n| u64::try_from(*n).unwrap_or(0)),
+        })
+    })
+}
+
+pub(crate) fn queue(conn: &Connection, now: Timestamp) -> Result<QueueStats> {
+    let now = instant::to_millis(now);
+    let mut stats = QueueStats::default();
+    let mut oldest: Option<i64> = None;
+    for lane in lanes(conn)? {
+        let row = find(conn, sql::QUEUE_OF_LANE, params![lane.id, now, CAP], |row| {
+            let n = |i: usize| row.get::<_, i64>(i).map(|v| u64::try_from(v).unwrap_or(0));
+            Ok((n(0)?, n(1)?, n(2)?, row.get::<_, Option<i64>>(3)?, row.get::<_, bool>(4)?))
+        })?;
+        let Some((scheduled, later, awaiting, first, held)) = row else { continue };
+        stats.processing += lane.processing;
+        let queued = lane.live.saturating_sub(lane.processing);
+        stats.capped |= later >= CAP as u64;
+        if held {
+            stats.held += queued.saturating_sub(awaiting);
+            continue;
+        }
+        stats.scheduled += scheduled;
+        stats.waiting_retry += later.saturating_sub(scheduled).saturating_sub(awaiting);
+        stats.ready += queued.saturating_sub(later);
+        oldest = oldest.into_iter().chain(first).min();
+    }
+    stats.oldest_age = oldest.map(|due| Duration::from_millis(u64::try_from(now - due).unwrap_or(0)));
+    Ok(stats)
+}
+
+pub(crate) fn workers(conn: &Connection) -> Result<Vec<WorkerRow>> {
+    list(conn, sql::WORKERS, [], |row| {
+        Ok(WorkerRow {
+            id: WorkerId::from_uuid(row::uuid(row, 0)?),
+            name: row.get(1)?,
+            build: row.get(2)?,
+            draining: row.get(3)?,
+            concurrency: row.get(4)?,
+            started_at: row::at(row, 5)?,
+            seen_at: row::at(row, 6)?,
+            alive_until: row::at(row, 7)?,
+            leases: u64::try_from(row.get::<_, i64>(8)?).unwrap_or(0),
+        })
+    })
+}
+
+pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>> {
+    let due = find(conn, sql::NEXT_DUE, [], |row| row.get::<_, Option<i64>>(0))?.flatten();
+    Ok(due.map(instant::from_millis))
+}
+
+pub(crate) fn paused(conn: &Connection) -> Result<Vec<String>> {
+    list(conn, sql::PAUSED, [], |row| row.get(0))
+}

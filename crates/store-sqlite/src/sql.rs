@@ -1,0 +1,145 @@
+//! Every statement of this store, one file each. A test prepares them all against the schema.
+
+macro_rules! statements {
+    ($($name:ident = $file:literal;)+) => {
+        $(pub(crate) const $name: &str = include_str!(concat!("sql/", $file, ".sql"));)+
+
+        /// All of them by name, for the test.
+        #[cfg(test)]
+        pub(crate) const ALL: &[(&str, &str)] = &[$(($file, $name)),+];
+    };
+}
+
+statements! {
+    ATTEMPT_OUTCOME = "attempt_outcome";
+    ATTEMPTS = "attempts";
+    BATCH = "batch";
+    BATCH_COUNTERS = "batch_counters";
+    BATCH_PURGE_AT = "batch_purge_at";
+    BEAT = "beat";
+    BREAKERS = "breakers";
+    CANCEL = "cancel";
+    CLAIM_JOB = "claim_job";
+    CLOSE_DEAD = "close_dead";
+    COMPLETE = "complete";
+    DEAD = "dead";
+    DEAD_COUNT = "dead_count";
+    DEAD_LIST = "dead_list";
+    DELETE_ATTEMPTS = "delete_attempts";
+    DELETE_BATCHES = "delete_batches";
+    DELETE_DEAD = "delete_dead";
+    DELETE_JOB = "delete_job";
+    DELETE_PAYLOAD = "delete_payload";
+    DELETE_SETTING = "delete_setting";
+    DISCARD_DEAD = "discard_dead";
+    EVENT_BOUNDS = "event_bounds";
+    EVENTS_AFTER = "events_after";
+    EXPIRE = "expire";
+    EXPIRED = "expired";
+    EXTEND = "extend";
+    FAIL = "fail";
+    FIND_IDEMPOTENCY = "find_idempotency";
+    FIND_TWIN = "find_twin";
+    FORGET_KEYS = "forget_keys";
+    FORGET_WORKERS = "forget_workers";
+    GATES = "gates";
+    GROUP_STATE = "group_state";
+    GROUPS = "groups";
+    INSERT_ATTEMPT = "insert_attempt";
+    INSERT_BATCH_EVENT = "insert_batch_event";
+    INSERT_BREAKER = "insert_breaker";
+    INSERT_DEAD = "insert_dead";
+    INSERT_EVENT = "insert_event";
+    INSERT_IDEMPOTENCY = "insert_idempotency";
+    INSERT_JOB = "insert_job";
+    INSERT_PAYLOAD = "insert_payload";
+    JOB = "job";
+    JOB_EVENTS = "job_events";
+    JOBS = "jobs";
+    LANE_TALLIES = "lane_tallies";
+    LEASES_OF = "leases_of";
+    LOOKUP = "lookup";
+    MARK_LATE = "mark_late";
+    MOVE_GROUP = "move_group";
+    NEXT_DUE = "next_due";
+    NEXT_LANE = "next_lane";
+    OPEN_BATCH = "open_batch";
+    PAUSED = "paused";
+    PAYLOAD = "payload";
+    PROCESSING_BY_LANE = "processing_by_lane";
+    PRUNE_ATTEMPTS = "prune_attempts";
+    PUBLISH = "publish";
+    PURGE_EVENTS = "purge_events";
+    PURGE_SCAN = "purge_scan";
+    QUEUE_OF_LANE = "queue_of_lane";
+    READY_OF_LANE = "ready_of_lane";
+    REQUEUE = "requeue";
+    RESCHEDULE = "reschedule";
+    RETRY = "retry";
+    RUNNING_OF_TARGET = "running_of_target";
+    SAVE_STATE = "save_state";
+    SET_SETTING = "set_setting";
+    SET_STATE = "set_state";
+    SHRINK_GROUP = "shrink_group";
+    SWAP_BREAKER = "swap_breaker";
+    TALLIES = "tallies";
+    UPDATE_BATCH = "update_batch";
+    UPSERT_GROUP = "upsert_group";
+    WAKE_WAITERS = "wake_waiters";
+    WORKERS = "workers";
+}
+
+/// Ways to pick a bounded number of jobs, newest first. `:before` is the cursor, `:scan` the bound.
+pub(crate) mod scan {
+    pub(crate) const NEWEST: &str = "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const OWNER: &str =
+        "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const BATCH: &str =
+        "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const STOPPED: &str = "SELECT id FROM jobs WHERE state = :state AND state IN ('failed', 'cancelled') \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const PROCESSING: &str = "SELECT id FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const QUEUED: &str = "SELECT id FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const DEAD_NEWEST: &str =
+        "SELECT seq FROM dead_letters WHERE (:before IS NULL OR seq < :before) ORDER BY seq DESC LIMIT :scan";
+    pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM dead_letters WHERE fingerprint = :group AND state = 'open' \
+         AND (:before IS NULL OR seq < :before) ORDER BY seq DESC LIMIT :scan";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::{Place, open_writer};
+
+    #[test]
+    fn every_statement_prepares_on_the_schema() {
+        let conn = open_writer(Place::Memory).unwrap();
+        let job_scans = [scan::NEWEST, scan::OWNER, scan::BATCH, scan::STOPPED, scan::PROCESSING, scan::QUEUED];
+        for (name, sql) in ALL {
+            let scans: &[&str] = match *name {
+                "jobs" => &job_scans,
+                "dead_list" => &[scan::DEAD_NEWEST, scan::DEAD_GROUP],
+                _ => &[""],
+            };
+            for scan in scans {
+                let sql = sql.replace("{scan}", scan);
+                conn.prepare(&sql).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_claim_reads_the_ready_index_in_order() {
+        let conn = open_writer(Place::Memory).unwrap();
+        let plan: Vec<String> = conn
+            .prepare(&format!("EXPLAIN QUERY PLAN {READY_OF_LANE}"))
+            .unwrap()
+            .query_map([1i64, 2, 3], |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(plan, ["SEARCH jobs USING COVERING INDEX jobs_ready (lane=? AND due_at<?)"]);
+    }
+}

@@ -1,0 +1,1 @@
+SELECT purge_at FROM batches WHERE id = ?1

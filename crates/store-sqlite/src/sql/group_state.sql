@@ -1,0 +1,1 @@
+SELECT state FROM failure_groups WHERE fingerprint = ?1

@@ -1,0 +1,1 @@
+INSERT INTO payloads (job, label, input) VALUES (?1, ?2, ?3)

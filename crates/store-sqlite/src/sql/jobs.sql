@@ -1,0 +1,31 @@
+-- {scan} picks a bounded number of ids, newest first, by the most selective index; the filters then look at those.
+WITH scan AS MATERIALIZED ({scan}),
+rows AS (
+    SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, j.leased_by,
+           j.lease_expires_at, j.attempt, j.max_attempts, j.generation, j.crashes, j.releases, j.batch_id, j.awaits_batch,
+           j.replay_id, j.failure_code, j.failure_message, j.result, j.created_at, j.queued_at, j.started_at, j.finished_at,
+           j.expired_at, j.purge_at,
+           EXISTS (SELECT 1 FROM lane_targets t JOIN breakers b ON b.target = t.target
+                   WHERE t.lane = j.lane AND b.blocked_until > :now) AS held
+    FROM scan JOIN jobs j ON j.id = scan.id JOIN lanes l ON l.id = j.lane LEFT JOIN payloads p ON p.job = j.id
+)
+SELECT rows.*, (SELECT min(id) FROM scan), (SELECT count(*) FROM scan)
+FROM rows
+WHERE (:workload IS NULL OR workload = :workload)
+  AND (:owner IS NULL OR owner = :owner)
+  AND (:batch IS NULL OR batch_id = :batch)
+  AND (:since IS NULL OR created_at >= :since)
+  AND (:codes IS NULL OR failure_code IN (SELECT value FROM json_each(:codes)))
+  AND (:text IS NULL OR instr(lower(coalesce(label, '')), :text) > 0 OR lower(hex(id)) = replace(:text, '-', ''))
+  AND CASE :shown
+        WHEN 'queued' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at <= :now
+        WHEN 'scheduled' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > :now
+                              AND attempt = 0 AND started_at IS NULL
+        WHEN 'waiting_retry' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > :now
+                              AND (attempt > 0 OR started_at IS NOT NULL)
+        WHEN 'waiting_batch' THEN state = 'queued' AND awaits_batch IS NOT NULL
+        WHEN 'held' THEN state = 'queued' AND awaits_batch IS NULL AND held
+        WHEN 'partial' THEN 0
+        ELSE :shown IS NULL OR state = :shown
+      END
+ORDER BY id DESC LIMIT :limit

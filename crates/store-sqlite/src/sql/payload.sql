@@ -1,0 +1,1 @@
+SELECT label, input, state FROM payloads WHERE job = ?1

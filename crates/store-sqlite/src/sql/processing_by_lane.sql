@@ -1,0 +1,1 @@
+SELECT lane, count(*) FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' GROUP BY lane

@@ -1,0 +1,1 @@
+DELETE FROM attempts WHERE job = ?1 AND token <= (SELECT token FROM attempts WHERE job = ?1 ORDER BY token DESC LIMIT 1 OFFSET ?2)

@@ -1,0 +1,1 @@
+UPDATE payloads SET state = ?2 WHERE job = ?1

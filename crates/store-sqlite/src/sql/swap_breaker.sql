@@ -1,0 +1,2 @@
+UPDATE breakers SET version = version + 1, machine = ?2, blocked_until = ?3, admits = ?4, probe = ?5, updated_at = ?6
+WHERE target = ?1 AND version = ?7

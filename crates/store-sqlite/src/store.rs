@@ -1,0 +1,325 @@
+//! The store: opening, closing, and the trait handed to verbs and readers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use redrive_model::breaker::Breaker;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId};
+use redrive_store::clock::{Clock, SystemClock};
+use redrive_store::{
+    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired,
+    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, Lease, NewEvent, Page, PageRequest, Purge,
+    Purged, QueueStats, Result, RetryBy, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
+};
+use rusqlite::Connection;
+
+use crate::lock::FileLock;
+use crate::open::{CHECK_AT_ONCE, Place, open_reader, open_writer, quick_check};
+use crate::read;
+use crate::reader::Readers;
+use crate::transaction::Transaction;
+use crate::verb::{act, breaker, claim, enqueue, finish, lease, purge};
+use crate::writer::{Tx, Writer};
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    clock: Arc<dyn Clock>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock) }
+    }
+}
+
+impl Options {
+    /// Another clock, for tests and simulation.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Opens a file for working on it; creates it if there is none. Refuses when another process works on it, when it
+    /// is damaged, not ours, or of another epoch.
+    pub async fn open(self, path: impl Into<PathBuf>) -> Result<SqliteStore> {
+        let path = path.into();
+        let task = tokio::task::spawn_blocking(move || SqliteStore::open_file(&path, self.clock));
+        task.await.map_err(|error| StoreError::Internal(error.to_string()))?
+    }
+
+    /// Opens a database that lives only in memory.
+    pub fn in_memory(self) -> Result<SqliteStore> {
+        let conn = open_writer(Place::Memory)?;
+        let gone = || Err(StoreError::Refused("a database in memory cannot be opened again".into()));
+        let writer = Some(Writer::start(conn, self.clock.clone(), gone)?);
+        Ok(SqliteStore { writer, readers: None, clock: self.clock, lock: None })
+    }
+
+    /// Opens a file only for looking at it, also while another process works on it. Every write is refused.
+    pub fn read_only(self, path: impl AsRef<Path>) -> Result<SqliteStore> {
+        drop(open_reader(path.as_ref())?);
+        let readers = Some(Readers::new(path.as_ref()));
+        Ok(SqliteStore { writer: None, readers, clock: self.clock, lock: None })
+    }
+}
+
+/// Redrive's embedded store.
+pub struct SqliteStore {
+    writer: Option<Writer>,
+    readers: Option<Readers>,
+    clock: Arc<dyn Clock>,
+    lock: Option<FileLock>,
+}
+
+impl SqliteStore {
+    /// Opens a file with default options.
+    pub async fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Options::default().open(path).await
+    }
+
+    fn open_file(path: &Path, clock: Arc<dyn Clock>) -> Result<Self> {
+        let lock = FileLock::take(path)?;
+        let conn = open_writer(Place::File(path))?;
+        lock.mark_open()?;
+        if std::fs::metadata(path).is_ok_and(|m| m.len() > CHECK_AT_ONCE) {
+            check_in_background(path.to_owned());
+        }
+        let again = path.to_owned();
+        let writer = Writer::start(conn, clock.clone(), move || open_writer(Place::File(&again)))?;
+        Ok(Self { writer: Some(writer), readers: Some(Readers::new(path)), clock, lock: Some(lock) })
+    }
+
+    /// Runs a user's own statements and enqueues in one transaction, on the writer. The closure must not take long:
+    /// everybody else waits.
+    pub async fn transaction<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_, '_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.write(move |tx| work(&mut Transaction { tx })).await
+    }
+
+    async fn write<T: Send + 'static>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static) -> Result<T> {
+        match &self.writer {
+            Some(writer) => writer.write(work).await,
+            None => Err(StoreError::Refused("the database was opened for reading only".into())),
+        }
+    }
+
+    async fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+        match &self.readers {
+            Some(readers) => readers.read(work).await,
+            // In memory there is one connection only.
+            None => self.write(move |tx| work(tx.conn)).await,
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Some(readers) = &self.readers {
+            readers.close();
+        }
+        if let Some(mut writer) = self.writer.take() {
+            writer.close();
+        }
+        if let Some(lock) = &self.lock {
+            // The next start then asks for the write-ahead log only when it must be there.
+            let _ = lock.mark_closed();
+        }
+    }
+}
+
+/// A large file takes long to check; work goes on meanwhile, and damage is said loudly.
+fn check_in_background(path: PathBuf) {
+    let check = move || {
+        if let Err(error) = open_reader(&path).and_then(|conn| quick_check(&conn)) {
+            tracing::error!(event = "store.damaged", path = %path.display(), "{error}");
+        }
+    };
+    let _ = std::thread::Builder::new().name("redrive-check".into()).spawn(check);
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn now(&self) -> Result<Timestamp> {
+        Ok(self.clock.now())
+    }
+
+    async fn enqueue(&self, call: Enqueue) -> Result<EnqueueReply> {
+        self.write(move |tx| enqueue::enqueue(tx, &call)).await
+    }
+
+    async fn publish(&self, events: Vec<NewEvent>) -> Result<()> {
+        self.write(move |tx| act::publish(tx, &events)).await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
+        self.write(move |tx| claim::claim(tx, &claim)).await
+    }
+
+    async fn extend(&self, worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Result<Vec<Extension>> {
+        self.write(move |tx| lease::extend(tx, worker, &leases, ttl)).await
+    }
+
+    async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
+        self.write(move |tx| lease::save_state(tx, lease, &state)).await
+    }
+
+    async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {
+        self.write(move |tx| finish::finish(tx, &finishes)).await
+    }
+
+    async fn leases_of(&self, worker: WorkerId) -> Result<Vec<Claimed>> {
+        self.write(move |tx| claim::leases_of(tx, worker)).await
+    }
+
+    async fn expired(&self, limit: usize) -> Result<Vec<Expired>> {
+        self.write(move |tx| lease::expired(tx, limit)).await
+    }
+
+    async fn beat(&self, beat: WorkerBeat) -> Result<()> {
+        self.write(move |tx| lease::beat(tx, &beat)).await
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerRow>> {
+        self.read(read::workers).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        self.read(read::next_due).await
+    }
+
+    async fn cancel(&self, jobs: Vec<JobId>, keep: Option<Duration>) -> Result<Vec<Acted>> {
+        self.write(move |tx| act::cancel(tx, &jobs, keep)).await
+    }
+
+    async fn retry(&self, jobs: Vec<JobId>, by: RetryBy) -> Result<Vec<Acted>> {
+        self.write(move |tx| act::retry(tx, &jobs, &by)).await
+    }
+
+    async fn give_up(&self, call: GiveUp) -> Result<Vec<Acted>> {
+        self.write(move |tx| act::give_up(tx, &call)).await
+    }
+
+    async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>> {
+        self.write(move |tx| act::reschedule(tx, &jobs, due_at)).await
+    }
+
+    async fn discard(&self, offsets: Vec<Offset>) -> Result<u64> {
+        self.write(move |tx| act::discard(tx, &offsets)).await
+    }
+
+    async fn move_group(&self, group: &Fingerprint, to: GroupState) -> Result<bool> {
+        let group = group.clone();
+        self.write(move |tx| act::move_group(tx, &group, to)).await
+    }
+
+    async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()> {
+        let (workload, by) = (workload.map(str::to_owned), by.to_owned());
+        self.write(move |tx| breaker::pause(tx, workload.as_deref(), &by)).await
+    }
+
+    async fn resume(&self, workload: Option<&str>) -> Result<()> {
+        let workload = workload.map(str::to_owned);
+        self.write(move |tx| breaker::resume(tx, workload.as_deref())).await
+    }
+
+    async fn paused(&self) -> Result<Vec<String>> {
+        self.read(read::paused).await
+    }
+
+    async fn breakers(&self) -> Result<Vec<BreakerRow>> {
+        self.read(|conn| read::breakers(conn, None)).await
+    }
+
+    async fn breaker(&self, target: &Target) -> Result<Option<BreakerRow>> {
+        let target = target.clone();
+        self.read(move |conn| Ok(read::breakers(conn, Some(&target))?.into_iter().next())).await
+    }
+
+    async fn swap_breaker(&self, target: &Target, expected: Option<i64>, machine: &Breaker) -> Result<Swapped> {
+        let (target, machine) = (target.clone(), machine.clone());
+        self.write(move |tx| breaker::swap(tx, &target, expected, &machine)).await
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<JobRow>> {
+        let now = self.clock.now();
+        self.read(move |conn| read::job(conn, now, id)).await
+    }
+
+    async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>> {
+        let now = self.clock.now();
+        self.read(move |conn| read::jobs(conn, now, &filter, &page)).await
+    }
+
+    async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>> {
+        self.read(move |conn| read::attempts(conn, job)).await
+    }
+
+    async fn job_events(&self, job: JobId) -> Result<Vec<Event>> {
+        self.read(move |conn| read::job_events(conn, job)).await
+    }
+
+    async fn events_after(&self, after: EventSeq, limit: usize) -> Result<Vec<Event>> {
+        self.read(move |conn| read::events_after(conn, after, limit)).await
+    }
+
+    async fn last_event(&self) -> Result<EventSeq> {
+        self.read(read::last_event).await
+    }
+
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>> {
+        self.read(move |conn| read::batch(conn, id)).await
+    }
+
+    async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>> {
+        self.read(move |conn| read::dead_letters(conn, &filter, &page)).await
+    }
+
+    async fn count_dead(&self, filter: DeadFilter) -> Result<u64> {
+        self.read(move |conn| read::count_dead(conn, &filter)).await
+    }
+
+    async fn dead_letter(&self, offset: Offset) -> Result<Option<DeadRow>> {
+        self.read(move |conn| read::dead_letter(conn, offset)).await
+    }
+
+    async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {
+        self.read(move |conn| read::groups(conn, &filter, &page)).await
+    }
+
+    async fn counts(&self) -> Result<Counts> {
+        self.read(read::counts).await
+    }
+
+    async fn queue(&self) -> Result<QueueStats> {
+        let now = self.clock.now();
+        self.read(move |conn| read::queue(conn, now)).await
+    }
+
+    async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>> {
+        self.write(move |tx| act::expire(tx, &jobs)).await
+    }
+
+    async fn purge(&self, chunk: Purge) -> Result<Purged> {
+        self.write(move |tx| purge::purge(tx, chunk)).await
+    }
+
+    async fn purge_events(&self, upto: EventSeq, limit: usize) -> Result<u64> {
+        self.write(move |tx| purge::purge_events(tx, upto, limit)).await
+    }
+
+    async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64> {
+        self.write(move |tx| purge::prune_attempts(tx, job, keep)).await
+    }
+
+    async fn forget(&self, before: Timestamp) -> Result<u64> {
+        self.write(move |tx| purge::forget(tx, before)).await
+    }
+}

@@ -1,0 +1,31 @@
+//! A user's own statements and our enqueues in one transaction.
+
+use redrive_store::{Enqueue, EnqueueReply, NewEvent, Result};
+use rusqlite::Connection;
+
+use crate::verb::{act, enqueue};
+use crate::writer::Tx;
+
+/// Handed to the closure of [`SqliteStore::transaction`](crate::SqliteStore::transaction). What the closure does is
+/// committed with its enqueues, or none of it is.
+pub struct Transaction<'a, 'b> {
+    pub(crate) tx: &'a mut Tx<'b>,
+}
+
+impl Transaction<'_, '_> {
+    /// The write connection, for the user's own tables. Do not commit or roll back: return an error instead.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        self.tx.conn
+    }
+
+    /// Enqueues as part of the transaction.
+    pub fn enqueue(&mut self, call: &Enqueue) -> Result<EnqueueReply> {
+        enqueue::enqueue(self.tx, call)
+    }
+
+    /// Publishes events as part of the transaction.
+    pub fn publish(&mut self, events: &[NewEvent]) -> Result<()> {
+        act::publish(self.tx, events)
+    }
+}

@@ -1,0 +1,257 @@
+//! Taking work.
+//!
+//! The claim admits or leaves alone whole lanes, so that a million held jobs cost it nothing. Within the admitted ones
+//! the order is priority, due time, id. When there are very many lanes it looks at a bounded number of those that have
+//! something queued, going round.
+
+use std::collections::{HashMap, HashSet};
+
+use redrive_model::limits::MAX_CLAIM;
+use redrive_model::{JobId, LeaseToken, Target, WorkerId, WorkloadName, instant};
+use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts};
+use rusqlite::params;
+
+use super::record::{find, list};
+use crate::lanes::LaneKey;
+use crate::row::{self, blob};
+use crate::sql;
+use crate::writer::Tx;
+
+/// With more lanes than this, only lanes that have something queued are looked at, so many per claim.
+const LANES_AT_ONCE: usize = 64;
+/// Steps of the walk from lane to lane.
+const WALK: usize = 512;
+
+pub(crate) fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
+    let alone = claim.mode == ClaimMode::Alone;
+    let single = claim.mode != ClaimMode::Normal;
+    let limit = if single { claim.limit.min(1) } else { claim.limit.min(MAX_CLAIM) };
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let gates = Gates::load(tx, claim)?;
+    let picked = pick(tx, claim, &gates, alone, limit)?;
+    picked.into_iter().filter_map(|(_, _, id)| take(tx, claim, id).transpose()).collect()
+}
+
+/// Priority, due time, id: the order of the queue.
+type Place = (u8, i64, JobId);
+
+fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize) -> Result<Vec<Place>> {
+    let lanes = admitted(tx, claim, gates, alone)?;
+    let mut places: Vec<(Place, i64)> = Vec::new();
+    for &lane in &lanes {
+        let key = tx.lanes.get(lane)?;
+        let room = claim.wants.iter().find(|w| w.workload == key.workload).map_or(0, |w| w.limit.min(limit));
+        let rows = list(tx.conn, sql::READY_OF_LANE, params![lane, tx.now, i64::try_from(room).unwrap_or(0)], |row| {
+            Ok(((key.priority, row.get(1)?, row::job(row, 0)?), lane))
+        })?;
+        places.extend(rows);
+    }
+    places.sort_unstable();
+    let mut room: HashMap<&WorkloadName, usize> = claim.wants.iter().map(|w| (&w.workload, w.limit)).collect();
+    let mut quota = gates.quota.clone();
+    let mut picked = Vec::with_capacity(limit.min(places.len()));
+    for (place, lane) in places {
+        if picked.len() == limit {
+            break;
+        }
+        let key = tx.lanes.get(lane)?;
+        let Some(left) = room.get_mut(&key.workload).filter(|left| **left > 0) else { continue };
+        if key.targets.iter().any(|t| quota.get(t) == Some(&0)) {
+            continue;
+        }
+        *left -= 1;
+        for target in key.targets.iter() {
+            if let Some(n) = quota.get_mut(target) {
+                *n -= 1;
+            }
+        }
+        picked.push(place);
+    }
+    Ok(picked)
+}
+
+/// The lanes this claim may take from.
+fn admitted(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool) -> Result<Vec<i64>> {
+    let wanted = || claim.wants.iter().filter(|w| w.limit > 0 && !gates.paused(&w.workload));
+    let passes = |key: &LaneKey| key.alone == alone && gates.admit(key, &claim.mode);
+    let all: usize = wanted().map(|w| tx.lanes.of(&w.workload).len()).sum();
+    if all <= LANES_AT_ONCE {
+        let mut lanes = Vec::with_capacity(all);
+        for &lane in wanted().flat_map(|w| tx.lanes.of(&w.workload)) {
+            if passes(tx.lanes.get(lane)?) {
+                lanes.push(lane);
+            }
+        }
+        return Ok(lanes);
+    }
+    let wanted: HashSet<&WorkloadName> = wanted().map(|w| &w.workload).collect();
+    let start = tx.lanes.cursor();
+    let (mut at, mut wrapped, mut lanes) = (start, false, Vec::new());
+    for _ in 0..WALK {
+        match find(tx.conn, sql::NEXT_LANE, params![at], |row| row.get::<_, i64>(0))? {
+            None if wrapped => break,
+            None => (at, wrapped) = (0, true),
+            Some(lane) if wrapped && lane > start => break,
+            Some(lane) => {
+                at = lane;
+                let key = tx.lanes.get(lane)?;
+                if wanted.contains(&key.workload) && passes(key) {
+                    lanes.push(lane);
+                }
+            }
+        }
+        if lanes.len() == LANES_AT_ONCE {
+            break;
+        }
+    }
+    tx.lanes.set_cursor(at);
+    Ok(lanes)
+}
+
+/// What breakers, pauses and full concurrency keys say.
+struct Gates {
+    blocked: HashSet<Target>,
+    quota: HashMap<Target, usize>,
+    probe: Option<Target>,
+    paused: HashSet<String>,
+}
+
+impl Gates {
+    fn load(tx: &Tx<'_>, claim: &Claim) -> Result<Self> {
+        let mut gates = Self {
+            blocked: claim.full.iter().cloned().collect(),
+            quota: HashMap::new(),
+            probe: None,
+            paused: list(tx.conn, sql::PAUSED, [], |row| row.get(0))?.into_iter().collect(),
+        };
+        let rows = list(tx.conn, sql::GATES, params![tx.now], |row| {
+            let target = row::checked(row, 0, str::parse::<Target>)?;
+            Ok((target, row.get::<_, Option<i64>>(1)?, row.get::<_, Option<i64>>(2)?, row::worker(row, 3)?))
+        })?;
+        for (target, blocked_until, admits, probe) in rows {
+            if claim.mode == ClaimMode::Probe(target.clone()) && probe == Some(claim.worker) {
+                gates.probe = Some(target);
+            } else if blocked_until.is_some_and(|until| until > tx.now) {
+                gates.blocked.insert(target);
+            } else if let Some(admits) = admits {
+                let running: i64 =
+                    find(tx.conn, sql::RUNNING_OF_TARGET, params![target.as_str()], |row| row.get(0))?.unwrap_or(0);
+                gates.quota.insert(target, usize::try_from(admits - running).unwrap_or(0));
+            }
+        }
+        Ok(gates)
+    }
+
+    fn paused(&self, workload: &WorkloadName) -> bool {
+        self.paused.contains("") || self.paused.contains(workload.as_str())
+    }
+
+    fn admit(&self, key: &LaneKey, mode: &ClaimMode) -> bool {
+        let probed = match mode {
+            ClaimMode::Normal | ClaimMode::Alone => true,
+            ClaimMode::Probe(target) => self.probe.is_some() && key.targets.contains(target),
+        };
+        probed && !key.targets.iter().any(|t| self.blocked.contains(t) || self.quota.get(t) == Some(&0))
+    }
+}
+
+fn take(tx: &mut Tx<'_>, claim: &Claim, id: JobId) -> Result<Option<Claimed>> {
+    let expires = tx.now.saturating_add(instant::millis(claim.ttl));
+    let probe = matches!(claim.mode, ClaimMode::Probe(_));
+    let worker = blob(claim.worker.as_uuid());
+    let row = find(tx.conn, sql::CLAIM_JOB, params![blob(id.as_uuid()), worker, tx.now, expires, probe], |row| {
+        Ok(Row {
+            id,
+            lane: row.get(0)?,
+            owner: row::owner(row, 1)?,
+            token: row.get(2)?,
+            attempt: row.get(3)?,
+            max_attempts: row.get(4)?,
+            generation: row.get(5)?,
+            crashes: row.get(6)?,
+            releases: row.get(7)?,
+            spent: row.get(8)?,
+            batch: row::batch(row, 9)?,
+            queued_at: row::at(row, 10)?,
+            leased_at: tx.now,
+            expires_at: expires,
+            probe,
+        })
+    })?;
+    row.map(|row| claimed(tx, row)).transpose()
+}
+
+struct Row {
+    id: JobId,
+    lane: i64,
+    owner: Option<redrive_model::Owner>,
+    token: i64,
+    attempt: u32,
+    max_attempts: Option<u32>,
+    generation: u32,
+    crashes: u32,
+    releases: u32,
+    spent: Option<String>,
+    batch: Option<redrive_model::BatchId>,
+    queued_at: redrive_model::Timestamp,
+    leased_at: i64,
+    expires_at: i64,
+    probe: bool,
+}
+
+fn claimed(tx: &Tx<'_>, row: Row) -> Result<Claimed> {
+    let payload = find(tx.conn, sql::PAYLOAD, params![blob(row.id.as_uuid())], |p| Ok((p.get(0)?, p.get(1)?, p.get(2)?)))?;
+    // A job whose payload is gone runs with an empty input and fails as undecodable, rather than never.
+    let (label, input, state) = payload.unwrap_or((None, Vec::new(), None));
+    let key = tx.lanes.get(row.lane)?;
+    let facts = StoredFacts {
+        attempt: row.attempt,
+        crashes: row.crashes,
+        releases: row.releases,
+        spent: row.spent,
+        alone: key.alone,
+        probe: row.probe,
+        queued_at: row.queued_at,
+    };
+    Ok(Claimed {
+        lease: Lease { job: row.id, token: LeaseToken(row.token) },
+        workload: key.workload.clone(),
+        owner: row.owner,
+        label,
+        input,
+        state,
+        targets: key.targets.clone(),
+        generation: row.generation,
+        max_attempts: row.max_attempts,
+        batch: row.batch,
+        facts: facts.into(),
+        claimed_at: instant::from_millis(row.leased_at),
+        expires_at: instant::from_millis(row.expires_at),
+    })
+}
+
+/// What a worker holds.
+pub(crate) fn leases_of(tx: &Tx<'_>, worker: WorkerId) -> Result<Vec<Claimed>> {
+    let rows = list(tx.conn, sql::LEASES_OF, params![blob(worker.as_uuid())], |row| {
+        Ok(Row {
+            id: row::job(row, 0)?,
+            lane: row.get(1)?,
+            owner: row::owner(row, 2)?,
+            token: row.get(3)?,
+            attempt: row.get(4)?,
+            max_attempts: row.get(5)?,
+            generation: row.get(6)?,
+            crashes: row.get(7)?,
+            releases: row.get(8)?,
+            spent: row.get(9)?,
+            batch: row::batch(row, 10)?,
+            queued_at: row::at(row, 11)?,
+            leased_at: row.get(12)?,
+            expires_at: row.get(13)?,
+            probe: row.get(14)?,
+        })
+    })?;
+    rows.into_iter().map(|row| claimed(tx, row)).collect()
+}

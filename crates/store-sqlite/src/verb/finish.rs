@@ -1,0 +1,213 @@
+//! Recording how attempts ended, each fenced by its lease token.
+
+use redrive_model::decide::{Charge, Due, Requeue};
+use redrive_model::{BatchId, JobId, State, instant};
+use redrive_store::{Authority, EventKind, Finish, Finished, Result, Step, StoreError};
+use rusqlite::params;
+
+use super::batch::{self, Change};
+use super::record::{self, Dead, Ended, execute, find};
+use crate::lanes::LaneKey;
+use crate::row::{self, blob};
+use crate::sql;
+use crate::writer::Tx;
+
+/// A waiting job that no due time wakes: only the end of its batch does.
+pub(crate) const NEVER: i64 = i64::MAX;
+
+pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finished>> {
+    finishes.iter().map(|f| one(tx, f)).collect()
+}
+
+/// The job as it is before the write.
+pub(crate) struct Before {
+    pub(crate) lane: i64,
+    pub(crate) state: State,
+    pub(crate) token: i64,
+    pub(crate) leased_by: Option<[u8; 16]>,
+    pub(crate) leased_at: Option<i64>,
+    pub(crate) lease_expires_at: Option<i64>,
+    pub(crate) attempt: u32,
+    pub(crate) generation: u32,
+    pub(crate) batch: Option<BatchId>,
+    pub(crate) failure_code: Option<redrive_model::Code>,
+    pub(crate) dedupe: Option<[u8; 32]>,
+    pub(crate) expired: bool,
+}
+
+pub(crate) fn lookup(tx: &Tx<'_>, job: JobId) -> Result<Option<Before>> {
+    find(tx.conn, sql::LOOKUP, params![blob(job.as_uuid())], |row| {
+        Ok(Before {
+            lane: row.get(0)?,
+            state: row::word(row, 1, State::parse)?,
+            token: row.get(2)?,
+            leased_by: row.get(3)?,
+            leased_at: row.get(4)?,
+            lease_expires_at: row.get(5)?,
+            attempt: row.get(6)?,
+            generation: row.get(7)?,
+            batch: row::batch(row, 8)?,
+            failure_code: row::code(row, 9)?,
+            dedupe: row.get(10)?,
+            expired: row.get::<_, Option<i64>>(11)?.is_some(),
+        })
+    })
+}
+
+fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
+    let Some(before) = lookup(tx, f.lease.job)? else { return Ok(Finished::Lost) };
+    let stands = before.state == State::Processing && before.token == f.lease.token.0;
+    let ripe = match f.authority {
+        Authority::Holder => true,
+        Authority::Expired => before.lease_expires_at.is_some_and(|at| at <= tx.now),
+    };
+    if !stands || !ripe {
+        return late(tx, f, &before);
+    }
+    let id = blob(f.lease.job.as_uuid());
+    let kept = |keep: &Option<_>| keep.map(|keep| tx.now.saturating_add(instant::millis(keep)));
+    let (state, outcome, kind) = match &f.step {
+        Step::Complete { result, keep } => {
+            let reference = result.as_deref().unwrap_or("");
+            execute(tx.conn, sql::COMPLETE, params![id, reference, tx.now, kept(keep)])?;
+            (State::Complete, "complete", EventKind::Complete)
+        }
+        Step::Requeue { .. } => requeue(tx, f, &before)?,
+        Step::Fail { keep, .. } => {
+            let failure = f.report.failure.as_ref().ok_or_else(no_failure)?;
+            let crashed = i64::from(f.is_crash());
+            let message = failure.public_message();
+            execute(tx.conn, sql::FAIL, params![id, failure.code.name(), message, tx.now, kept(keep), crashed])?;
+            (State::Failed, "failed", EventKind::Failed)
+        }
+    };
+    if let Some(state) = &f.state {
+        super::lease::check_state(state)?;
+        execute(tx.conn, sql::SET_STATE, params![id, state])?;
+    }
+    record::ended(
+        tx,
+        &Ended {
+            job: f.lease.job,
+            token: f.lease.token,
+            number: before.attempt,
+            generation: before.generation,
+            worker: before.leased_by,
+            started_at: before.leased_at,
+            outcome,
+            kind,
+            report: Some(&f.report),
+        },
+    )?;
+    let dead = bury(tx, f, &before)?;
+    if state.is_terminal() {
+        tx.tallies.remove(before.lane, State::Processing);
+        tx.tallies.add(before.lane, state);
+        if let Some(id) = before.batch {
+            batch::apply(tx, id, member_ended(f, state, dead))?;
+        }
+    }
+    Ok(Finished::Recorded(state))
+}
+
+fn requeue(tx: &mut Tx<'_>, f: &Finish, before: &Before) -> Result<(State, &'static str, EventKind)> {
+    let Step::Requeue { why, due, charge, spent, alone } = &f.step else {
+        return Err(StoreError::Internal("not a requeue".into()));
+    };
+    let (due_at, awaits) = match due {
+        Due::In(wait) => (tx.now.saturating_add(instant::millis(*wait)), None),
+        Due::At(at) => (instant::to_millis(*at), None),
+        Due::Batch(id) if batch::has_ended(tx, *id)? => (tx.now, None),
+        Due::Batch(id) => (NEVER, Some(blob(id.as_uuid()))),
+    };
+    let attempt = match charge {
+        Charge::Keep => before.attempt,
+        Charge::GiveBack => before.attempt.saturating_sub(1),
+        Charge::Reset => 0,
+    };
+    let lane = in_lane(tx, before.lane, *alone)?;
+    let spent = if spent.is_empty() { None } else { serde_json::to_string(spent).ok() };
+    let crashed = i64::from(f.is_crash());
+    let released = i64::from(*why == Requeue::Release && *charge == Charge::GiveBack);
+    execute(
+        tx.conn,
+        sql::REQUEUE,
+        params![blob(f.lease.job.as_uuid()), lane, due_at, attempt, crashed, released, spent, awaits],
+    )?;
+    if lane != before.lane {
+        tx.tallies.remove(before.lane, State::Processing);
+        tx.tallies.add(lane, State::Queued);
+    }
+    Ok((State::Queued, why.as_str(), EventKind::of_requeue(*why)))
+}
+
+/// The lane for running alone, or among others.
+pub(crate) fn in_lane(tx: &mut Tx<'_>, lane: i64, alone: bool) -> Result<i64> {
+    let key = tx.lanes.get(lane)?;
+    if key.alone == alone {
+        return Ok(lane);
+    }
+    let key = LaneKey { alone, ..key.clone() };
+    tx.lanes.intern(tx.conn, &key)
+}
+
+/// Groups the failure, and keeps the job for people when it was given up.
+fn bury(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Option<redrive_model::Offset>> {
+    let (Some(failure), Some(fingerprint)) = (&f.report.failure, &f.report.fingerprint) else { return Ok(None) };
+    let workload = &tx.lanes.get(before.lane)?.workload;
+    let target = f.report.target.as_ref();
+    let dead = match &f.step {
+        Step::Fail { reason, .. } => Some(record::dead(
+            tx,
+            &Dead {
+                job: f.lease.job,
+                generation: before.generation,
+                attempts: before.attempt,
+                reason: *reason,
+                failure,
+                fingerprint,
+            },
+        )?),
+        Step::Complete { .. } | Step::Requeue { .. } => None,
+    };
+    record::group(tx, f.lease.job, workload, failure, fingerprint, target, dead.is_some())?;
+    Ok(dead)
+}
+
+fn member_ended(f: &Finish, state: State, dead: Option<redrive_model::Offset>) -> Change {
+    let mut change = Change { dead_offset: dead, ..Change::default() };
+    match state {
+        State::Complete => change.ok = 1,
+        State::Failed => {
+            change.failed = 1;
+            change.hard = i64::from(f.is_hard_failure());
+            change.last_failure = f.report.failure.as_ref().map(|x| (x.code, x.public_message().to_owned()));
+        }
+        State::Cancelled => change.cancelled = 1,
+        State::Queued | State::Processing => {}
+    }
+    change
+}
+
+/// The authority is gone. The same finish made before is answered as it was then; anything else is noted as late.
+fn late(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Finished> {
+    let id = blob(f.lease.job.as_uuid());
+    let word = f.step.outcome();
+    let found = find(tx.conn, sql::ATTEMPT_OUTCOME, params![id, f.lease.token.0], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(2)?))
+    })?;
+    match found {
+        Some((outcome, _)) if f.authority == Authority::Holder && outcome == word && before.token == f.lease.token.0 => {
+            Ok(Finished::Recorded(before.state))
+        }
+        Some((_, None)) if f.authority == Authority::Holder => {
+            execute(tx.conn, sql::MARK_LATE, params![id, f.lease.token.0, word])?;
+            Ok(Finished::Lost)
+        }
+        Some(_) | None => Ok(Finished::Lost),
+    }
+}
+
+fn no_failure() -> StoreError {
+    StoreError::Invalid("a job can only be failed with a failure that says why".into())
+}

@@ -1,0 +1,73 @@
+//! Keeping leases, saving state under them, and finding those that ran out.
+
+use std::time::Duration;
+
+use redrive_model::{JobFacts, LeaseToken, WorkerId, instant};
+use redrive_store::{Expired, Extension, Lease, Result, StoreError, StoredFacts, WorkerBeat};
+use redrive_model::limits::MAX_STATE_BYTES;
+use rusqlite::params;
+
+use super::record::{execute, list};
+use crate::row::{self, blob};
+use crate::sql;
+use crate::writer::Tx;
+
+pub(crate) fn extend(tx: &Tx<'_>, worker: WorkerId, leases: &[Lease], ttl: Duration) -> Result<Vec<Extension>> {
+    let until = tx.now.saturating_add(instant::millis(ttl));
+    let worker = blob(worker.as_uuid());
+    leases
+        .iter()
+        .map(|lease| {
+            let kept = execute(tx.conn, sql::EXTEND, params![blob(lease.job.as_uuid()), lease.token.0, worker, until])?;
+            Ok(if kept == 1 { Extension::Held(instant::from_millis(until)) } else { Extension::Lost })
+        })
+        .collect()
+}
+
+pub(crate) fn save_state(tx: &Tx<'_>, lease: Lease, state: &[u8]) -> Result<bool> {
+    check_state(state)?;
+    Ok(execute(tx.conn, sql::SAVE_STATE, params![blob(lease.job.as_uuid()), lease.token.0, state])? == 1)
+}
+
+pub(crate) fn check_state(state: &[u8]) -> Result<()> {
+    if state.len() > MAX_STATE_BYTES {
+        let text = format!("execution state has {} bytes, at most {MAX_STATE_BYTES} are allowed", state.len());
+        return Err(StoreError::Invalid(text));
+    }
+    Ok(())
+}
+
+pub(crate) fn expired(tx: &Tx<'_>, limit: usize) -> Result<Vec<Expired>> {
+    list(tx.conn, sql::EXPIRED, params![tx.now, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+        let lane = row.get(1)?;
+        let key = tx.lanes.get(lane).map_err(|e| row::bad(1, &e.to_string()))?;
+        let facts = StoredFacts {
+            attempt: row.get(5)?,
+            crashes: row.get(7)?,
+            releases: row.get(8)?,
+            spent: row.get(9)?,
+            alone: key.alone,
+            probe: row.get(10)?,
+            queued_at: row::at(row, 11)?,
+        };
+        Ok(Expired {
+            lease: Lease { job: row::job(row, 0)?, token: LeaseToken(row.get(2)?) },
+            workload: key.workload.clone(),
+            worker: WorkerId::from_uuid(row::uuid(row, 3)?),
+            expired_at: row::at(row, 4)?,
+            max_attempts: row.get(6)?,
+            facts: JobFacts::from(facts),
+            worker_alive: row.get(12)?,
+        })
+    })
+}
+
+pub(crate) fn beat(tx: &Tx<'_>, beat: &WorkerBeat) -> Result<()> {
+    let until = tx.now.saturating_add(instant::millis(beat.ttl));
+    execute(
+        tx.conn,
+        sql::BEAT,
+        params![blob(beat.id.as_uuid()), beat.name, beat.build, beat.draining, beat.concurrency, tx.now, until],
+    )
+    .map(drop)
+}

@@ -1,0 +1,26 @@
+//! Breakers as rows: changed by compare-and-swap, so that any worker may act and none acts twice.
+
+use redrive_model::breaker::Breaker;
+use redrive_model::{Target, Timestamp};
+
+/// The breaker of one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BreakerRow {
+    /// The target it watches.
+    pub target: Target,
+    /// Raised by every change.
+    pub version: i64,
+    /// The machine.
+    pub breaker: Breaker,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What became of a compare-and-swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swapped {
+    /// Written; this is the new version.
+    Done(i64),
+    /// Somebody was faster: read again.
+    Stale,
+}

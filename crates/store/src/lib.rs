@@ -1,0 +1,36 @@
+//! The durable side of Redrive, as one trait made of batches.
+//!
+//! A [`Store`] keeps jobs, attempts, events, dead letters, groups, batches, breakers and workers. Every answer is given
+//! after the commit, never before. Every write of a worker is fenced by the lease token: no row changed means the
+//! authority is lost, and the answer says so.
+//!
+//! What a store promises is written once, in the crate `redrive-store-conformance`, and every implementation runs it.
+
+mod act;
+mod breaker;
+mod claim;
+pub mod clock;
+mod enqueue;
+mod error;
+mod event;
+mod finish;
+mod read;
+mod retention;
+mod store;
+
+pub use act::{Acted, GiveUp, RetryBy};
+pub use breaker::{BreakerRow, Swapped};
+pub use claim::{Claim, ClaimMode, Claimed, Expired, Extension, Lease, StoredFacts, Want, WorkerBeat, WorkerRow};
+pub use enqueue::{Enqueue, Enqueued, EnqueueReply, Idempotency, NewBatch, NewJob, When, validate};
+pub use error::StoreError;
+pub use event::{Event, EventKind, NewEvent};
+pub use finish::{Authority, Finish, Finished, Report, Step};
+pub use read::{
+    AttemptRow, BatchRow, Counts, DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, Page,
+    PageRequest, QueueStats, StateCount,
+};
+pub use retention::{Purge, Purged};
+pub use store::Store;
+
+/// What every call answers.
+pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,379 @@
+//! What can be looked at, by keyset pages.
+
+use std::time::Duration;
+
+use redrive_model::batch::{Counters, EndRule};
+use redrive_model::decide::{DeadReason, Rule};
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::limits::MAX_PAGE;
+use redrive_model::{
+    BatchId, BatchState, Code, JobId, LeaseToken, Offset, Owner, ReplayId, Shown, State, Target, TargetSet, Timestamp, WorkerId,
+    WorkloadName,
+};
+
+use crate::{Result, StoreError};
+
+/// Which part of a list.
+#[derive(Debug, Clone, Default)]
+pub struct PageRequest {
+    /// At most so many rows; 0 means the default of 50.
+    pub limit: usize,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+}
+
+impl PageRequest {
+    /// The number of rows to answer with.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        if self.limit == 0 { 50 } else { self.limit.min(MAX_PAGE) }
+    }
+
+    /// Reads the cursor as what the list is sorted by.
+    pub fn after<T: std::str::FromStr>(&self) -> Result<Option<T>> {
+        let bad = || StoreError::Invalid("the page cursor is not one of ours: start from the first page".into());
+        self.cursor.as_deref().map(|text| text.parse().map_err(|_| bad())).transpose()
+    }
+}
+
+/// One part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Where the next page starts; `None` at the end. A page may be short and still have a next one, because the
+    /// number of rows looked at is bounded.
+    pub next: Option<String>,
+}
+
+/// Which jobs.
+#[derive(Debug, Clone, Default)]
+pub struct JobFilter {
+    /// Only this workload.
+    pub workload: Option<WorkloadName>,
+    /// Only this owner's.
+    pub owner: Option<Owner>,
+    /// Only in this shown state.
+    pub shown: Option<Shown>,
+    /// Only failed with this code; a public code finds its inner ones.
+    pub code: Option<Code>,
+    /// Only of this batch.
+    pub batch: Option<BatchId>,
+    /// Only created at or after this.
+    pub since: Option<Timestamp>,
+    /// Only with this text in the label, or with this id.
+    pub text: Option<String>,
+}
+
+/// A job as people look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRow {
+    /// Its id.
+    pub id: JobId,
+    /// Which kind.
+    pub workload: WorkloadName,
+    /// Whose.
+    pub owner: Option<Owner>,
+    /// What people call it.
+    pub label: Option<String>,
+    /// The stored state.
+    pub state: State,
+    /// What people see.
+    pub shown: Shown,
+    /// What it depends on.
+    pub targets: TargetSet,
+    /// 0 runs first.
+    pub priority: u8,
+    /// It must run alone.
+    pub alone: bool,
+    /// When it may run.
+    pub due_at: Timestamp,
+    /// The fence of its newest claim.
+    pub token: LeaseToken,
+    /// Who has it.
+    pub leased_by: Option<WorkerId>,
+    /// Until when.
+    pub lease_expires_at: Option<Timestamp>,
+    /// Charged executions in this generation.
+    pub attempt: u32,
+    /// Most charged executions.
+    pub max_attempts: Option<u32>,
+    /// Which generation.
+    pub generation: u32,
+    /// Crashes in this generation.
+    pub crashes: u32,
+    /// Releases given back in this generation.
+    pub releases: u32,
+    /// The batch it belongs to.
+    pub batch: Option<BatchId>,
+    /// The batch it waits for.
+    pub awaits: Option<BatchId>,
+    /// The replay that made this generation.
+    pub replay: Option<ReplayId>,
+    /// What ended it; only when failed.
+    pub failure_code: Option<Code>,
+    /// The sentence for people; only when failed.
+    pub failure_message: Option<String>,
+    /// Where its result is; only when complete. `Some("")` is a job that leaves none.
+    pub result: Option<String>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When this generation was enqueued.
+    pub queued_at: Timestamp,
+    /// When this generation first ran.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// When retention removed its artifacts.
+    pub expired_at: Option<Timestamp>,
+    /// When the row may be removed.
+    pub purge_at: Option<Timestamp>,
+}
+
+/// One execution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptRow {
+    /// The job.
+    pub job: JobId,
+    /// The fence it ran under.
+    pub token: LeaseToken,
+    /// The charged count.
+    pub number: u32,
+    /// Which generation.
+    pub generation: u32,
+    /// Who ran it.
+    pub worker: Option<WorkerId>,
+    /// When it started.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How: `complete`, `failed`, `cancelled`, or a word of [`redrive_model::decide::Requeue`].
+    pub outcome: String,
+    /// What went wrong.
+    pub code: Option<Code>,
+    /// The line for operators.
+    pub message: Option<String>,
+    /// Small facts beside it, as JSON.
+    pub context: Option<String>,
+    /// What the target answered.
+    pub target_status: Option<u16>,
+    /// The rule that decided.
+    pub rule: Option<Rule>,
+    /// The policy's version.
+    pub policy: Option<String>,
+    /// What its worker said too late, after it had lost the lease.
+    pub late: Option<String>,
+}
+
+/// A batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRow {
+    /// Its id.
+    pub id: BatchId,
+    /// Which kind of jobs.
+    pub workload: WorkloadName,
+    /// Whose.
+    pub owner: Option<Owner>,
+    /// What people call it.
+    pub label: Option<String>,
+    /// Where it is.
+    pub state: BatchState,
+    /// No further members come.
+    pub sealed: bool,
+    /// Exact counts.
+    pub counters: Counters,
+    /// What a mix makes of it.
+    pub end_rule: EndRule,
+    /// The newest member that failed: code and sentence.
+    pub last_failure: Option<(Code, String)>,
+    /// When that was.
+    pub last_failure_at: Option<Timestamp>,
+    /// The newest dead letter of a member.
+    pub dead_offset: Option<Offset>,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Where a dead letter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeadState {
+    /// Waits for somebody.
+    Open,
+    /// Its job got a new generation.
+    Replayed,
+    /// Somebody decided that it is not wanted.
+    Discarded,
+}
+
+impl DeadState {
+    /// The word in the table and in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Replayed => "replayed",
+            Self::Discarded => "discarded",
+        }
+    }
+
+    /// Reads the word back.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Open, Self::Replayed, Self::Discarded].into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+/// A job that policy gave up on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadRow {
+    /// Its place among the dead letters.
+    pub offset: Offset,
+    /// The job.
+    pub job: JobId,
+    /// The generation that died.
+    pub generation: u32,
+    /// Which kind.
+    pub workload: WorkloadName,
+    /// Whose.
+    pub owner: Option<Owner>,
+    /// Why policy gave up.
+    pub reason: DeadReason,
+    /// What ended it.
+    pub code: Code,
+    /// The line for operators.
+    pub message: String,
+    /// Charged executions it had.
+    pub attempts: u32,
+    /// Its group.
+    pub fingerprint: Fingerprint,
+    /// Where it is.
+    pub state: DeadState,
+    /// When it died.
+    pub at: Timestamp,
+    /// When it was replayed or discarded.
+    pub closed_at: Option<Timestamp>,
+    /// The replay that took it.
+    pub replay: Option<ReplayId>,
+    /// The dead letter of the generation before.
+    pub previous: Option<Offset>,
+}
+
+/// Which dead letters.
+#[derive(Debug, Clone, Default)]
+pub struct DeadFilter {
+    /// Only with this code; a public code finds its inner ones.
+    pub code: Option<Code>,
+    /// Only this workload.
+    pub workload: Option<WorkloadName>,
+    /// Only this group.
+    pub group: Option<Fingerprint>,
+    /// Only this owner's.
+    pub owner: Option<Owner>,
+    /// Only those that died at or after this.
+    pub since: Option<Timestamp>,
+    /// Only those that died before this.
+    pub until: Option<Timestamp>,
+    /// Only in this state; open ones unless said.
+    pub state: Option<DeadState>,
+}
+
+/// The same fault in many jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupRow {
+    /// Its name.
+    pub fingerprint: Fingerprint,
+    /// Which kind of jobs.
+    pub workload: WorkloadName,
+    /// What goes wrong.
+    pub code: Code,
+    /// What it is blamed on.
+    pub target: Option<Target>,
+    /// The newest message.
+    pub message: String,
+    /// The newest job.
+    pub sample: JobId,
+    /// Where people are with it.
+    pub state: GroupState,
+    /// When it was first seen.
+    pub first_seen: Timestamp,
+    /// When it was last seen.
+    pub last_seen: Timestamp,
+    /// Attempts that failed this way.
+    pub failures: u64,
+    /// Dead letters of it that are open.
+    pub open: u64,
+}
+
+/// Which groups.
+#[derive(Debug, Clone, Default)]
+pub struct GroupFilter {
+    /// Only in this state.
+    pub state: Option<GroupState>,
+    /// Only this workload.
+    pub workload: Option<WorkloadName>,
+}
+
+/// How many jobs of a workload are in a stored state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateCount {
+    /// The workload.
+    pub workload: WorkloadName,
+    /// The state.
+    pub state: State,
+    /// How many.
+    pub jobs: u64,
+}
+
+/// How many jobs wait or run for a set of targets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneCount {
+    /// The workload.
+    pub workload: WorkloadName,
+    /// The targets.
+    pub targets: TargetSet,
+    /// Jobs that are queued.
+    pub queued: u64,
+    /// Jobs that run.
+    pub processing: u64,
+}
+
+/// Exact counts that cost the same at ten rows and at ten million.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// By workload and stored state.
+    pub states: Vec<StateCount>,
+    /// By workload and targets, only where something waits or runs.
+    pub lanes: Vec<LaneCount>,
+}
+
+impl Counts {
+    /// Jobs in this state, over all workloads.
+    #[must_use]
+    pub fn total(&self, state: State) -> u64 {
+        self.states.iter().filter(|c| c.state == state).map(|c| c.jobs).sum()
+    }
+}
+
+/// How the queue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueStats {
+    /// Could run now.
+    pub ready: u64,
+    /// Tried, due later.
+    pub waiting_retry: u64,
+    /// Not tried, due later.
+    pub scheduled: u64,
+    /// Behind a closed gate.
+    pub held: u64,
+    /// Running.
+    pub processing: u64,
+    /// How long the oldest job that could run has been waiting.
+    pub oldest_age: Option<Duration>,
+    /// A count stopped at its bound and is really larger.
+    pub capped: bool,
+}

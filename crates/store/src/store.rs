@@ -1,0 +1,162 @@
+//! The trait itself. Read it as the table of contents of what a store can do.
+
+use async_trait::async_trait;
+use redrive_model::breaker::Breaker;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId};
+use std::time::Duration;
+
+use crate::{
+    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired,
+    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, Lease, NewEvent, Page, PageRequest, Purge,
+    Purged, QueueStats, Result, RetryBy, Swapped, WorkerBeat, WorkerRow,
+};
+
+/// Where jobs live.
+///
+/// Calls that take many items answer in the same order, one answer for each. An error means that nothing of the call
+/// was written, except [`StoreError::Unknown`](crate::StoreError::Unknown), which means: read back.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// The store's clock: the only one that decides anything that is written down.
+    async fn now(&self) -> Result<Timestamp>;
+
+    // --- handing work in ---------------------------------------------------------------------------------------
+
+    /// Opens batches, creates jobs, seals batches: all of it or nothing.
+    async fn enqueue(&self, call: Enqueue) -> Result<EnqueueReply>;
+
+    /// Appends users' own events.
+    async fn publish(&self, events: Vec<NewEvent>) -> Result<()>;
+
+    // --- working -----------------------------------------------------------------------------------------------
+
+    /// Takes up to `limit` jobs that may run now, in the order priority, due time, id. Held, paused and full ones are
+    /// left alone and cost nothing.
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>>;
+
+    /// Keeps leases for another `ttl` from now. One contended row does not stop the others.
+    async fn extend(&self, worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Result<Vec<Extension>>;
+
+    /// Saves durable execution state under the lease. Answers whether the lease still stood.
+    async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool>;
+
+    /// Records how attempts ended. Repeating a call whose answer was lost gives the same answers.
+    async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>>;
+
+    /// What this worker holds, for finding out what a lost answer to a claim was.
+    async fn leases_of(&self, worker: WorkerId) -> Result<Vec<Claimed>>;
+
+    /// Leases that have run out, oldest first, at most `limit`. Taking them back is a [`Store::finish`] with
+    /// [`Authority::Expired`](crate::Authority::Expired).
+    async fn expired(&self, limit: usize) -> Result<Vec<Expired>>;
+
+    /// A worker says that it lives.
+    async fn beat(&self, beat: WorkerBeat) -> Result<()>;
+
+    /// All workers that are known.
+    async fn workers(&self) -> Result<Vec<WorkerRow>>;
+
+    /// When the next queued job becomes due, for workers that have nothing to do.
+    async fn next_due(&self) -> Result<Option<Timestamp>>;
+
+    // --- acting by hand ----------------------------------------------------------------------------------------
+
+    /// Stops jobs that wait or run; the rows are kept for `keep`.
+    async fn cancel(&self, jobs: Vec<JobId>, keep: Option<Duration>) -> Result<Vec<Acted>>;
+
+    /// Starts a new generation of failed jobs and closes their dead letters.
+    async fn retry(&self, jobs: Vec<JobId>, by: RetryBy) -> Result<Vec<Acted>>;
+
+    /// Gives up jobs that wait.
+    async fn give_up(&self, call: GiveUp) -> Result<Vec<Acted>>;
+
+    /// Changes when waiting jobs may run.
+    async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>>;
+
+    /// Marks open dead letters as not wanted. Answers how many were open.
+    async fn discard(&self, offsets: Vec<Offset>) -> Result<u64>;
+
+    /// Moves a group by hand. Answers whether that was a legal move.
+    async fn move_group(&self, group: &Fingerprint, to: GroupState) -> Result<bool>;
+
+    /// Pauses a workload, or all with `None`. Doing it twice changes nothing.
+    async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()>;
+
+    /// Ends a pause.
+    async fn resume(&self, workload: Option<&str>) -> Result<()>;
+
+    /// What is paused; an empty name stands for everything.
+    async fn paused(&self) -> Result<Vec<String>>;
+
+    // --- breakers ----------------------------------------------------------------------------------------------
+
+    /// All breakers.
+    async fn breakers(&self) -> Result<Vec<BreakerRow>>;
+
+    /// One breaker, if it was ever written.
+    async fn breaker(&self, target: &Target) -> Result<Option<BreakerRow>>;
+
+    /// Writes a breaker if its version is still `expected` (`None`: if it does not exist).
+    async fn swap_breaker(&self, target: &Target, expected: Option<i64>, breaker: &Breaker) -> Result<Swapped>;
+
+    // --- looking -----------------------------------------------------------------------------------------------
+
+    /// One job.
+    async fn job(&self, id: JobId) -> Result<Option<JobRow>>;
+
+    /// Jobs, newest first.
+    async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>>;
+
+    /// The executions of a job, oldest first.
+    async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>>;
+
+    /// The transitions of a job, oldest first.
+    async fn job_events(&self, job: JobId) -> Result<Vec<Event>>;
+
+    /// Up to `limit` events behind `after`, in order, with none skipped: an event is handed out only when no earlier
+    /// one can still appear.
+    async fn events_after(&self, after: EventSeq, limit: usize) -> Result<Vec<Event>>;
+
+    /// The newest event that readers may see.
+    async fn last_event(&self) -> Result<EventSeq>;
+
+    /// One batch.
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>>;
+
+    /// Dead letters, newest first.
+    async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>>;
+
+    /// How many dead letters a filter matches.
+    async fn count_dead(&self, filter: DeadFilter) -> Result<u64>;
+
+    /// One dead letter.
+    async fn dead_letter(&self, offset: Offset) -> Result<Option<DeadRow>>;
+
+    /// Failure groups, the most recently seen first.
+    async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>>;
+
+    /// Exact counts.
+    async fn counts(&self) -> Result<Counts>;
+
+    /// How the queue is.
+    async fn queue(&self) -> Result<QueueStats>;
+
+    // --- retention ---------------------------------------------------------------------------------------------
+
+    /// Notes that retention removed the artifacts of complete jobs; their dedupe keys become free.
+    async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>>;
+
+    /// Removes one chunk of finished jobs whose time is over, with everything that belongs to them.
+    async fn purge(&self, chunk: Purge) -> Result<Purged>;
+
+    /// Removes up to `limit` events up to and including `upto`. The newest event always stays.
+    async fn purge_events(&self, upto: EventSeq, limit: usize) -> Result<u64>;
+
+    /// Removes all but the newest `keep` attempts of a job.
+    async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64>;
+
+    /// Removes idempotency keys and workers that were last used before `before`.
+    async fn forget(&self, before: Timestamp) -> Result<u64>;
+}
