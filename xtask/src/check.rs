@@ -1,0 +1,18 @@
+//! All checks, in the order in which people would mend what they find.
+
+use anyhow::Result;
+
+use crate::problem::Problem;
+use crate::repo::Repo;
+use crate::{arrows, conformance, failures, lints};
+
+/// Runs every check. An error means that a check could not run at all.
+pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
+    let packages = arrows::read(repo)?;
+    let mut problems = arrows::check(&packages);
+    problems.extend(lints::check(&packages)?);
+    problems.extend(failures::check_pages(repo)?);
+    problems.extend(failures::check_overview(repo)?);
+    problems.extend(conformance::check(repo)?);
+    Ok(problems)
+}
