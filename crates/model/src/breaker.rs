@@ -240,6 +240,8 @@ impl Breaker {
         if !free || self.is_held(now) {
             return None;
         }
+        // What is left of a hold has ended by its own time: it must not keep the probe away any longer.
+        self.hold = None;
         self.epoch += 1;
         let probe = Probe { worker, epoch: self.epoch, expires_at: instant::after(now, config.probe_ttl) };
         self.phase = Phase::HalfOpen { probe };

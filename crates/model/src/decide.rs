@@ -145,7 +145,7 @@ words!(
         AwaitBatch = "awaits_batch",
         /// The other side asked for time.
         Throttle = "throttled",
-        /// A breaker's probe failed.
+        /// A breaker's probe failed; the job keeps its place in the queue, so that the oldest held one stays the probe.
         ProbeRefund = "probe_refunded",
         /// Our own surroundings are at fault.
         Environment = "environment",

@@ -18,6 +18,15 @@ pub fn from_millis(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(if ms < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
 
+/// The last millisecond of the calendar. What is due then is due never.
+pub const LAST_MS: i64 = 253_402_207_200_999;
+
+/// `ms + by`, at most the last millisecond of the calendar. Stores add this way.
+#[must_use]
+pub fn add_ms(ms: i64, by: Duration) -> i64 {
+    ms.saturating_add(millis(by)).min(LAST_MS)
+}
+
 /// `at + by`, clamped to what the calendar can hold.
 #[must_use]
 pub fn after(at: Timestamp, by: Duration) -> Timestamp {
@@ -47,6 +56,8 @@ mod tests {
         assert_eq!(from_millis(i64::MIN), Timestamp::MIN);
         assert_eq!(to_millis(from_millis(1_234)), 1_234);
         assert_eq!(after(Timestamp::MAX, Duration::MAX), Timestamp::MAX);
+        assert_eq!(to_millis(Timestamp::MAX), LAST_MS);
+        assert_eq!(add_ms(i64::MAX, Duration::MAX), LAST_MS);
     }
 
     #[test]

@@ -46,6 +46,14 @@ impl FileLock {
             Err(TryLockError::Error(error)) => return Err(refused("lock", &error)),
         }
         let lock = Self { file };
+        // An empty file where a database was is a truncated one; a new one must not take its place.
+        if lock.was_used() && std::fs::metadata(database).is_ok_and(|m| m.len() == 0) {
+            return Err(StoreError::Refused(format!(
+                "{} is empty although it was in use before: restore a backup; to start with nothing, delete it and {}",
+                database.display(),
+                path.display()
+            )));
+        }
         if lock.was_left_open() && database.exists() && !beside(database, "-wal").exists() {
             return Err(StoreError::Refused(format!(
                 "the write-ahead log of {} is missing although the last process did not close it: restore the -wal file or a \
@@ -68,9 +76,19 @@ impl FileLock {
     }
 
     fn was_left_open(&self) -> bool {
+        self.says().starts_with(OPEN)
+    }
+
+    fn was_used(&self) -> bool {
+        !self.says().is_empty()
+    }
+
+    /// What the last process wrote into the lock file.
+    fn says(&self) -> String {
         let mut text = String::new();
         let mut file = &self.file;
-        file.rewind().and_then(|()| file.read_to_string(&mut text)).is_ok() && text.starts_with(OPEN)
+        let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
+        text
     }
 
     fn mark(&self, word: &str) -> Result<(), StoreError> {

@@ -40,19 +40,24 @@ pub(crate) fn open_writer(place: Place<'_>) -> Result<Connection, StoreError> {
         Place::File(path) => {
             refuse_network(path, &std::fs::read_to_string("/proc/mounts").unwrap_or_default())?;
             refuse_empty_beside_log(path)?;
+            refuse_stub(path)?;
             Connection::open(path).map_err(|e| cannot_open(path, e))?
         }
     };
     pragmas(&conn)?;
-    conn.pragma_update(None, "journal_mode", "WAL").map_err(store_error)?;
-    conn.pragma_update(None, "synchronous", "FULL").map_err(store_error)?;
-    conn.pragma_update(None, "journal_size_limit", 64 << 20).map_err(store_error)?;
+    // Before anything is changed: a file that is not ours stays as it is, down to its journal mode.
+    if !is_empty(&conn)? {
+        check_version(&conn)?;
+    }
     if let Place::File(path) = place {
         let bytes = std::fs::metadata(path).map(|m| m.len()).unwrap_or(0);
         if bytes > 0 && bytes <= CHECK_AT_ONCE {
             quick_check(&conn)?;
         }
     }
+    conn.pragma_update(None, "journal_mode", "WAL").map_err(store_error)?;
+    conn.pragma_update(None, "synchronous", "FULL").map_err(store_error)?;
+    conn.pragma_update(None, "journal_size_limit", 64 << 20).map_err(store_error)?;
     migrate(&mut conn)?;
     Ok(conn)
 }
@@ -92,6 +97,11 @@ fn version(conn: &Connection) -> Result<(i64, i64, i64), StoreError> {
     Ok((read("application_id")?, packed / 1_000, packed % 1_000))
 }
 
+/// Whether there is nothing in the database yet.
+fn is_empty(conn: &Connection) -> Result<bool, StoreError> {
+    conn.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0)).map_err(store_error)
+}
+
 fn check_version(conn: &Connection) -> Result<i64, StoreError> {
     let (application, epoch, minor) = version(conn)?;
     if application != APPLICATION_ID {
@@ -109,9 +119,7 @@ fn check_version(conn: &Connection) -> Result<i64, StoreError> {
 fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     // One immediate transaction: starters that come at the same moment wait, and a kill in the middle leaves nothing.
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(store_error)?;
-    let tables: i64 =
-        tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(store_error)?;
-    let done = if tables == 0 {
+    let done = if is_empty(&tx)? {
         tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(store_error)?;
         0
     } else {
@@ -146,6 +154,17 @@ fn refuse_empty_beside_log(path: &Path) -> Result<(), StoreError> {
         )));
     }
     Ok(())
+}
+
+/// SQLite takes a file of a few bytes for an empty database and writes over it.
+fn refuse_stub(path: &Path) -> Result<(), StoreError> {
+    match std::fs::metadata(path).map(|m| m.len()) {
+        Ok(bytes @ 1..=511) => Err(StoreError::Refused(format!(
+            "the database file is damaged: {} has only {bytes} bytes: restore a backup",
+            path.display()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn refuse_network(path: &Path, mounts: &str) -> Result<(), StoreError> {

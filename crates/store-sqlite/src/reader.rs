@@ -7,6 +7,7 @@ use redrive_store::{Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
+use crate::error::store_error;
 use crate::open::open_reader;
 
 /// So many reads at once; further ones wait.
@@ -44,7 +45,8 @@ impl Readers {
                 Some(conn) => conn,
                 None => open_reader(&pool.path)?,
             };
-            let result = work(&conn);
+            // One snapshot for all statements of a read: counts add up, and no event is purged between two of them.
+            let result = conn.unchecked_transaction().map_err(store_error).and_then(|snapshot| work(&snapshot));
             // A connection that failed is not put back: the next reader makes a fresh one.
             if result.is_ok() {
                 pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);

@@ -45,6 +45,7 @@ statements! {
     GATES = "gates";
     GROUP_STATE = "group_state";
     GROUPS = "groups";
+    HAS_DEAD = "has_dead";
     INSERT_ATTEMPT = "insert_attempt";
     INSERT_BATCH_EVENT = "insert_batch_event";
     INSERT_BREAKER = "insert_breaker";

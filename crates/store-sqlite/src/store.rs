@@ -16,6 +16,7 @@ use redrive_store::{
     Purged, QueueStats, Result, RetryBy, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
 };
 use rusqlite::Connection;
+use tokio::sync::Notify;
 
 use crate::lock::FileLock;
 use crate::open::{CHECK_AT_ONCE, Place, open_reader, open_writer, quick_check};
@@ -58,14 +59,14 @@ impl Options {
         let conn = open_writer(Place::Memory)?;
         let gone = || Err(StoreError::Refused("a database in memory cannot be opened again".into()));
         let writer = Some(Writer::start(conn, self.clock.clone(), gone)?);
-        Ok(SqliteStore { writer, readers: None, clock: self.clock, lock: None })
+        Ok(SqliteStore { writer, readers: None, clock: self.clock, lock: None, work: Notify::new() })
     }
 
     /// Opens a file only for looking at it, also while another process works on it. Every write is refused.
     pub fn read_only(self, path: impl AsRef<Path>) -> Result<SqliteStore> {
         drop(open_reader(path.as_ref())?);
         let readers = Some(Readers::new(path.as_ref()));
-        Ok(SqliteStore { writer: None, readers, clock: self.clock, lock: None })
+        Ok(SqliteStore { writer: None, readers, clock: self.clock, lock: None, work: Notify::new() })
     }
 }
 
@@ -75,6 +76,7 @@ pub struct SqliteStore {
     readers: Option<Readers>,
     clock: Arc<dyn Clock>,
     lock: Option<FileLock>,
+    work: Notify,
 }
 
 impl SqliteStore {
@@ -92,7 +94,7 @@ impl SqliteStore {
         }
         let again = path.to_owned();
         let writer = Writer::start(conn, clock.clone(), move || open_writer(Place::File(&again)))?;
-        Ok(Self { writer: Some(writer), readers: Some(Readers::new(path)), clock, lock: Some(lock) })
+        Ok(Self { writer: Some(writer), readers: Some(Readers::new(path)), clock, lock: Some(lock), work: Notify::new() })
     }
 
     /// Runs a user's own statements and enqueues in one transaction, on the writer. The closure must not take long:
@@ -101,7 +103,7 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&mut Transaction<'_, '_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.write(move |tx| work(&mut Transaction { tx })).await
+        self.write_work(move |tx| work(&mut Transaction { tx })).await
     }
 
     async fn write<T: Send + 'static>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static) -> Result<T> {
@@ -109,6 +111,18 @@ impl SqliteStore {
             Some(writer) => writer.write(work).await,
             None => Err(StoreError::Refused("the database was opened for reading only".into())),
         }
+    }
+
+    /// The same for writes after which work may be ready.
+    async fn write_work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let result = self.write(work).await;
+        // Wakes whoever waits; when nobody does, the next one to wait does not have to.
+        self.work.notify_waiters();
+        self.work.notify_one();
+        result
     }
 
     async fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
@@ -152,7 +166,7 @@ impl Store for SqliteStore {
     }
 
     async fn enqueue(&self, call: Enqueue) -> Result<EnqueueReply> {
-        self.write(move |tx| enqueue::enqueue(tx, &call)).await
+        self.write_work(move |tx| enqueue::enqueue(tx, &call)).await
     }
 
     async fn publish(&self, events: Vec<NewEvent>) -> Result<()> {
@@ -172,7 +186,7 @@ impl Store for SqliteStore {
     }
 
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {
-        self.write(move |tx| finish::finish(tx, &finishes)).await
+        self.write_work(move |tx| finish::finish(tx, &finishes)).await
     }
 
     async fn leases_of(&self, worker: WorkerId) -> Result<Vec<Claimed>> {
@@ -195,12 +209,16 @@ impl Store for SqliteStore {
         self.read(read::next_due).await
     }
 
+    async fn wait_for_work(&self, at_most: Duration) {
+        let _ = tokio::time::timeout(at_most, self.work.notified()).await;
+    }
+
     async fn cancel(&self, jobs: Vec<JobId>, keep: Option<Duration>) -> Result<Vec<Acted>> {
         self.write(move |tx| act::cancel(tx, &jobs, keep)).await
     }
 
     async fn retry(&self, jobs: Vec<JobId>, by: RetryBy) -> Result<Vec<Acted>> {
-        self.write(move |tx| act::retry(tx, &jobs, &by)).await
+        self.write_work(move |tx| act::retry(tx, &jobs, &by)).await
     }
 
     async fn give_up(&self, call: GiveUp) -> Result<Vec<Acted>> {
@@ -208,7 +226,7 @@ impl Store for SqliteStore {
     }
 
     async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>> {
-        self.write(move |tx| act::reschedule(tx, &jobs, due_at)).await
+        self.write_work(move |tx| act::reschedule(tx, &jobs, due_at)).await
     }
 
     async fn discard(&self, offsets: Vec<Offset>) -> Result<u64> {
@@ -227,7 +245,7 @@ impl Store for SqliteStore {
 
     async fn resume(&self, workload: Option<&str>) -> Result<()> {
         let workload = workload.map(str::to_owned);
-        self.write(move |tx| breaker::resume(tx, workload.as_deref())).await
+        self.write_work(move |tx| breaker::resume(tx, workload.as_deref())).await
     }
 
     async fn paused(&self) -> Result<Vec<String>> {
@@ -245,7 +263,7 @@ impl Store for SqliteStore {
 
     async fn swap_breaker(&self, target: &Target, expected: Option<i64>, machine: &Breaker) -> Result<Swapped> {
         let (target, machine) = (target.clone(), machine.clone());
-        self.write(move |tx| breaker::swap(tx, &target, expected, &machine)).await
+        self.write_work(move |tx| breaker::swap(tx, &target, expected, &machine)).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<JobRow>> {

@@ -4,7 +4,7 @@ use redrive_store::{Enqueue, EnqueueReply, NewEvent, Result};
 use rusqlite::Connection;
 
 use crate::verb::{act, enqueue};
-use crate::writer::Tx;
+use crate::writer::{Tx, in_savepoint};
 
 /// Handed to the closure of [`SqliteStore::transaction`](crate::SqliteStore::transaction). What the closure does is
 /// committed with its enqueues, or none of it is.
@@ -19,9 +19,9 @@ impl Transaction<'_, '_> {
         self.tx.conn
     }
 
-    /// Enqueues as part of the transaction.
+    /// Enqueues as part of the transaction: all of the call, or nothing of it when it answers with an error.
     pub fn enqueue(&mut self, call: &Enqueue) -> Result<EnqueueReply> {
-        enqueue::enqueue(self.tx, call)
+        in_savepoint(self.tx, |tx| enqueue::enqueue(tx, call))
     }
 
     /// Publishes events as part of the transaction.

@@ -4,6 +4,7 @@
 //! gathers. Each piece of work has a savepoint of its own, so that one that fails takes nobody with it. Answers are
 //! given after the commit.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub(crate) struct Tx<'a> {
     pub(crate) lanes: &'a mut Lanes,
     /// Counts that change with this group.
     pub(crate) tallies: &'a mut Tallies,
+    /// Why the whole transaction is gone, when SQLite gave it up in the middle of a group.
+    lost: Option<StoreError>,
 }
 
 type Answer = Box<dyn FnOnce(std::result::Result<(), &StoreError>) + Send>;
@@ -104,23 +107,28 @@ impl Drop for Writer {
     }
 }
 
-/// Runs one piece of work so that its failure undoes only itself.
-fn in_savepoint<T>(tx: &mut Tx<'_>, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+/// Runs one piece of work so that its failure, or its panic, undoes only itself.
+pub(crate) fn in_savepoint<T>(tx: &mut Tx<'_>, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+    if let Some(error) = &tx.lost {
+        return Err(copy(error));
+    }
     execute(tx.conn, "SAVEPOINT work")?;
     let before = tx.tallies.clone();
-    match work(tx) {
-        Ok(value) => {
-            execute(tx.conn, "RELEASE work")?;
-            Ok(value)
-        }
-        Err(error) => {
-            *tx.tallies = before;
-            // When SQLite has rolled everything back itself there is no savepoint left; the commit will say so.
-            let _ = execute(tx.conn, "ROLLBACK TO work").and_then(|()| execute(tx.conn, "RELEASE work"));
+    // What a panic leaves in `tx` is put right below: counts are restored, lanes are read again.
+    let panicked = |_| Err(StoreError::Internal("a closure panicked inside a transaction; it was undone".into()));
+    let result = catch_unwind(AssertUnwindSafe(|| work(tx))).unwrap_or_else(panicked);
+    let result = result.and_then(|value| execute(tx.conn, "RELEASE work").map(|()| value));
+    if let Err(error) = &result {
+        *tx.tallies = before;
+        let undo = || execute(tx.conn, "ROLLBACK TO work").and_then(|()| execute(tx.conn, "RELEASE work"));
+        if !tx.conn.is_autocommit() && undo().is_ok() {
             *tx.lanes = Lanes::load(tx.conn)?;
-            Err(error)
+        } else {
+            // A full disk makes SQLite roll back everything, not only this savepoint: the group is over.
+            tx.lost.get_or_insert_with(|| copy(error));
         }
     }
+    result
 }
 
 fn execute(conn: &Connection, sql: &str) -> Result<()> {
@@ -145,19 +153,29 @@ impl State {
             }
             if let Err(error) = execute(&self.conn, "BEGIN IMMEDIATE") {
                 first(Err(&error));
+                // Nobody waits behind the one who waited: all are told, and may come again.
+                while let Ok(work) = receiver.try_recv() {
+                    work(Err(&error));
+                }
                 continue;
             }
             let mut answers = Vec::new();
             let mut tallies = Tallies::default();
             let started = Instant::now();
             let mut next = Some(first);
+            let mut lost = None;
             while let Some(work) = next {
                 let now = instant::to_millis(self.clock.now());
-                let mut tx = Tx { conn: &self.conn, now, lanes: &mut self.lanes, tallies: &mut tallies };
+                let mut tx = Tx { conn: &self.conn, now, lanes: &mut self.lanes, tallies: &mut tallies, lost: None };
                 answers.extend(work(Ok(&mut tx)));
-                next = if started.elapsed() < GROUP_TIME { receiver.try_recv().ok() } else { None };
+                lost = tx.lost;
+                let more = lost.is_none() && started.elapsed() < GROUP_TIME;
+                next = if more { receiver.try_recv().ok() } else { None };
             }
-            let outcome = self.commit(&tallies);
+            let outcome = match lost {
+                Some(error) => Err(self.forget(error)),
+                None => self.commit(&tallies),
+            };
             for answer in answers {
                 answer(outcome.as_ref().copied());
             }
@@ -176,10 +194,20 @@ impl State {
         let error = store_error(error);
         if broken {
             self.broken = Some(copy(&error));
-        } else if let Ok(lanes) = Lanes::load(&self.conn) {
+            return Err(error);
+        }
+        Err(self.forget(error))
+    }
+
+    /// Nothing of the group was written: what was remembered from it is read again.
+    fn forget(&mut self, error: StoreError) -> StoreError {
+        if !self.conn.is_autocommit() {
+            let _ = self.conn.execute_batch("ROLLBACK");
+        }
+        if let Ok(lanes) = Lanes::load(&self.conn) {
             self.lanes = lanes;
         }
-        Err(error)
+        error
     }
 
     /// After the disk failed a commit, the old connection is thrown away rather than trusted.

@@ -15,7 +15,7 @@ use crate::{Result, StoreError};
 pub enum When {
     /// So long after the store's now; zero is at once.
     In(Duration),
-    /// At this instant; one in the past is at once.
+    /// At this instant; one in the past is now, and no way to jump the queue.
     At(Timestamp),
 }
 
@@ -113,7 +113,7 @@ pub struct Enqueue {
     pub open: Vec<NewBatch>,
     /// The jobs.
     pub jobs: Vec<NewJob>,
-    /// Batches that get no further members after this call.
+    /// Batches that get no further members after this call. Sealing one that is sealed already changes nothing.
     pub seal: Vec<BatchId>,
     /// Makes the whole call safe to repeat.
     pub idempotency: Option<Idempotency>,
@@ -132,7 +132,7 @@ impl Enqueue {
 pub enum Enqueued {
     /// It was created.
     Created(JobId),
-    /// A row with this very id was there already: the call was made before.
+    /// A row with this very id was there already: the call was made before. This is said before anything about twins.
     Existing(JobId),
     /// A live job has the same dedupe key; this is its id.
     Duplicate(JobId),
@@ -155,6 +155,33 @@ pub struct EnqueueReply {
     pub jobs: Vec<Enqueued>,
     /// The idempotency key had been used for the same request: this is the first answer, nothing was written now.
     pub replayed: bool,
+}
+
+impl EnqueueReply {
+    /// The answer as it is kept under an idempotency key.
+    #[must_use]
+    pub fn to_kept(&self) -> String {
+        let word = |answer: &Enqueued| match answer {
+            Enqueued::Created(_) => "created",
+            Enqueued::Existing(_) => "existing",
+            Enqueued::Duplicate(_) => "duplicate",
+        };
+        let words: Vec<_> = self.jobs.iter().map(|answer| (word(answer), answer.job())).collect();
+        serde_json::to_string(&words).unwrap_or_default()
+    }
+
+    /// Reads back what [`EnqueueReply::to_kept`] wrote, for a request that is made again.
+    pub fn from_kept(kept: &str) -> Result<Self> {
+        let bad = |why: String| StoreError::Internal(format!("a kept reply cannot be read: {why}"));
+        let words: Vec<(String, JobId)> = serde_json::from_str(kept).map_err(|error| bad(error.to_string()))?;
+        let answer = |(word, id): (String, JobId)| match word.as_str() {
+            "created" => Ok(Enqueued::Created(id)),
+            "existing" => Ok(Enqueued::Existing(id)),
+            "duplicate" => Ok(Enqueued::Duplicate(id)),
+            other => Err(bad(format!("unknown word {other:?}"))),
+        };
+        Ok(Self { jobs: words.into_iter().map(answer).collect::<Result<_>>()?, replayed: true })
+    }
 }
 
 /// Checks a call before anything is written. Both stores use this, so that both refuse the same things in the same

@@ -43,7 +43,8 @@ pub enum Step {
         /// It must run alone from now on.
         alone: bool,
     },
-    /// It is given up and becomes a dead letter. The report must carry a failure.
+    /// It is given up and becomes a dead letter. The report must carry a failure and its group; without them the call
+    /// is refused as invalid.
     Fail {
         /// Why.
         reason: DeadReason,
@@ -53,6 +54,16 @@ pub enum Step {
 }
 
 impl Step {
+    /// The state this leads to.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        match self {
+            Self::Complete { .. } => State::Complete,
+            Self::Requeue { .. } => State::Queued,
+            Self::Fail { .. } => State::Failed,
+        }
+    }
+
     /// The word that the attempt's row has for this.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
@@ -144,6 +155,16 @@ impl Finish {
         }
     }
 
+    /// Whether an attempt that was recorded with these words was recorded by this very finish: then its answer was lost
+    /// and it is made again. A rescue that gave the job up and a late failure of its worker differ in rule and code.
+    #[must_use]
+    pub fn is_repetition_of(&self, outcome: &str, rule: Option<&str>, code: Option<&str>) -> bool {
+        self.authority == Authority::Holder
+            && self.step.outcome() == outcome
+            && Some(self.report.rule.as_str()) == rule
+            && self.report.failure.as_ref().map(|failure| failure.code.name()) == code
+    }
+
     /// Whether the end of this attempt is counted as a crash.
     #[must_use]
     pub fn is_crash(&self) -> bool {
@@ -168,7 +189,7 @@ fn given_up(failure: Option<Failure>, code: Option<Code>, rule: Rule) -> Failure
 /// What became of one finish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finished {
-    /// Recorded; this is the job's state now.
+    /// Recorded, now or by the same finish before; this is the state it led to.
     Recorded(State),
     /// The authority was lost: nothing changed, and what came too late is noted with the attempt.
     Lost,

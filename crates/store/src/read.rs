@@ -62,7 +62,7 @@ pub struct JobFilter {
     pub batch: Option<BatchId>,
     /// Only created at or after this.
     pub since: Option<Timestamp>,
-    /// Only with this text in the label, or with this id.
+    /// Only with this text in the label, or with this id. ASCII letters match in either case; nothing is a wild card.
     pub text: Option<String>,
 }
 
@@ -347,7 +347,7 @@ pub struct LaneCount {
 pub struct Counts {
     /// By workload and stored state.
     pub states: Vec<StateCount>,
-    /// By workload and targets, only where something waits or runs.
+    /// By workload and targets, each once whatever the priorities, only where something waits or runs.
     pub lanes: Vec<LaneCount>,
 }
 

@@ -42,7 +42,8 @@ pub trait Store: Send + Sync + 'static {
     /// Saves durable execution state under the lease. Answers whether the lease still stood.
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool>;
 
-    /// Records how attempts ended. Repeating a call whose answer was lost gives the same answers.
+    /// Records how attempts ended. A holder that repeats a finish whose answer was lost gets the same answer, whatever
+    /// became of the job since; see [`Finish::is_repetition_of`].
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>>;
 
     /// What this worker holds, for finding out what a lost answer to a claim was.
@@ -61,18 +62,24 @@ pub trait Store: Send + Sync + 'static {
     /// When the next queued job becomes due, for workers that have nothing to do.
     async fn next_due(&self) -> Result<Option<Timestamp>>;
 
+    /// Waits until work may have become ready, at most so long. It is a hint that may come for nothing or get lost:
+    /// asking again now and then stays necessary.
+    async fn wait_for_work(&self, at_most: Duration);
+
     // --- acting by hand ----------------------------------------------------------------------------------------
 
     /// Stops jobs that wait or run; the rows are kept for `keep`.
     async fn cancel(&self, jobs: Vec<JobId>, keep: Option<Duration>) -> Result<Vec<Acted>>;
 
-    /// Starts a new generation of failed jobs and closes their dead letters.
+    /// Starts a new generation of failed jobs and closes their dead letters. A job that was refused at the door has no
+    /// source and no dead letter, and cannot be retried: it is in the wrong state.
     async fn retry(&self, jobs: Vec<JobId>, by: RetryBy) -> Result<Vec<Acted>>;
 
     /// Gives up jobs that wait.
     async fn give_up(&self, call: GiveUp) -> Result<Vec<Acted>>;
 
-    /// Changes when waiting jobs may run.
+    /// Changes when waiting jobs may run; an instant in the past is now. A job that waits for a batch is in the wrong
+    /// state.
     async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>>;
 
     /// Marks open dead letters as not wanted. Answers how many were open.
@@ -148,7 +155,8 @@ pub trait Store: Send + Sync + 'static {
     /// Notes that retention removed the artifacts of complete jobs; their dedupe keys become free.
     async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>>;
 
-    /// Removes one chunk of finished jobs whose time is over, with everything that belongs to them.
+    /// Removes one chunk of finished jobs whose time is over, with everything that belongs to them: payload, attempts and
+    /// dead letters, which then no longer count in their group. A member lives as long as its batch.
     async fn purge(&self, chunk: Purge) -> Result<Purged>;
 
     /// Removes up to `limit` events up to and including `upto`. The newest event always stays.

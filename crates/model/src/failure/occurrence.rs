@@ -62,10 +62,11 @@ impl Failure {
             }
             other => other,
         };
-        self.context.insert(text::one_line(key, 64, false), value);
+        let key = text::one_line(key, 64, false);
+        self.context.insert(key.clone(), value);
         let size = serde_json::to_string(&self.context).map_or(usize::MAX, |json| json.len());
         if size > MAX_CONTEXT_BYTES {
-            self.context.remove(key);
+            self.context.remove(&key);
             self.context.insert("context_cut".into(), true.into());
         }
         self
@@ -141,7 +142,7 @@ mod tests {
     fn a_context_that_grows_too_large_is_marked_not_kept() {
         let mut failure = Failure::new(Code::DownloadTimeout, "slow").with("proxy", "pools/eu#1");
         for n in 0..20 {
-            failure = failure.with(&format!("k{n}"), "y".repeat(1_500));
+            failure = failure.with(&format!("k\n{n}"), "y".repeat(1_500));
         }
         assert!(serde_json::to_string(&failure.context).unwrap().len() <= MAX_CONTEXT_BYTES + 20);
         assert_eq!(failure.context["context_cut"], true);

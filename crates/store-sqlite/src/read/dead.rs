@@ -39,7 +39,7 @@ pub(crate) fn dead_letter(conn: &Connection, offset: Offset) -> Result<Option<De
 pub(crate) fn dead_letters(conn: &Connection, filter: &DeadFilter, page: &PageRequest) -> Result<Page<DeadRow>> {
     let limit = page.rows();
     let before = page.after::<i64>()?;
-    let open = filter.state == Some(DeadState::Open);
+    let open = filter.state.is_none_or(|state| state == DeadState::Open);
     let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
     let statement = sql::DEAD_LIST.replace("{scan}", scan);
     let bound = i64::try_from(limit).unwrap_or(50);
@@ -66,7 +66,7 @@ pub(crate) fn count_dead(conn: &Connection, filter: &DeadFilter) -> Result<u64> 
 
 /// A filter as SQLite's parameters.
 struct Params<'a> {
-    state: Option<&'static str>,
+    state: &'static str,
     codes: Option<String>,
     workload: Option<&'a str>,
     group: Option<&'a str>,
@@ -78,7 +78,7 @@ struct Params<'a> {
 impl<'a> Params<'a> {
     fn new(filter: &'a DeadFilter) -> Self {
         Self {
-            state: filter.state.map(DeadState::as_str),
+            state: filter.state.unwrap_or(DeadState::Open).as_str(),
             codes: filter.code.map(super::names),
             workload: filter.workload.as_ref().map(|w| w.as_str()),
             group: filter.group.as_ref().map(|g| g.as_str()),

@@ -27,7 +27,7 @@ pub(crate) fn jobs(conn: &Connection, now: Timestamp, filter: &JobFilter, page: 
     let owner = filter.owner.as_ref().map(|o| o.as_str());
     let batch = filter.batch.map(|b| blob(b.as_uuid()));
     let codes = filter.code.map(super::names);
-    let text = filter.text.as_ref().map(|t| t.to_lowercase());
+    let text = filter.text.as_deref();
     let (rows_wanted, now_ms) = (i64::try_from(limit).unwrap_or(50), instant::to_millis(now));
     let shown = filter.shown.map(Shown::as_str);
     let since = filter.since.map(instant::to_millis);

@@ -31,13 +31,24 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts> {
         }
     }
     states.retain(|c| c.jobs > 0);
-    let lanes = lanes.into_iter().map(|l| LaneCount {
-        workload: l.workload,
-        targets: l.targets,
-        queued: l.live.saturating_sub(l.processing),
-        processing: l.processing,
-    });
-    Ok(Counts { states, lanes: lanes.collect() })
+    // Lanes come sorted by workload and targets; those that differ only in priority or running alone are one.
+    let mut merged: Vec<LaneCount> = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        let queued = lane.live.saturating_sub(lane.processing);
+        match merged.last_mut().filter(|last| last.workload == lane.workload && last.targets == lane.targets) {
+            Some(last) => {
+                last.queued += queued;
+                last.processing += lane.processing;
+            }
+            None => merged.push(LaneCount {
+                workload: lane.workload,
+                targets: lane.targets,
+                queued,
+                processing: lane.processing,
+            }),
+        }
+    }
+    Ok(Counts { states, lanes: merged })
 }
 
 struct Lane {

@@ -1,1 +1,1 @@
-SELECT outcome, ended_at, late FROM attempts WHERE job = ?1 AND token = ?2
+SELECT outcome, rule, code, late FROM attempts WHERE job = ?1 AND token = ?2

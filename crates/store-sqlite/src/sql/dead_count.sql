@@ -1,6 +1,6 @@
 SELECT count(*)
 FROM dead_letters d JOIN jobs j ON j.id = d.job JOIN lanes l ON l.id = j.lane
-WHERE (:state IS NULL OR d.state = :state)
+WHERE d.state = :state
   AND (:codes IS NULL OR d.code IN (SELECT value FROM json_each(:codes)))
   AND (:workload IS NULL OR l.workload = :workload)
   AND (:group IS NULL OR d.fingerprint = :group)

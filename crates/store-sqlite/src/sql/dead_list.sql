@@ -2,7 +2,7 @@ WITH scan AS MATERIALIZED ({scan})
 SELECT d.seq, d.job, d.generation, l.workload, j.owner, d.reason, d.code, d.message, d.attempts, d.fingerprint, d.state, d.at,
        d.closed_at, d.replay_id, d.previous, (SELECT min(seq) FROM scan), (SELECT count(*) FROM scan)
 FROM scan JOIN dead_letters d ON d.seq = scan.seq JOIN jobs j ON j.id = d.job JOIN lanes l ON l.id = j.lane
-WHERE (:state IS NULL OR d.state = :state)
+WHERE d.state = :state
   AND (:codes IS NULL OR d.code IN (SELECT value FROM json_each(:codes)))
   AND (:workload IS NULL OR l.workload = :workload)
   AND (:group IS NULL OR d.fingerprint = :group)

@@ -1,1 +1,1 @@
-DELETE FROM dead_letters WHERE job = ?1
+DELETE FROM dead_letters WHERE job = ?1 RETURNING fingerprint, state = 'open'

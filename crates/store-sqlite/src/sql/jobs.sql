@@ -16,7 +16,8 @@ WHERE (:workload IS NULL OR workload = :workload)
   AND (:batch IS NULL OR batch_id = :batch)
   AND (:since IS NULL OR created_at >= :since)
   AND (:codes IS NULL OR failure_code IN (SELECT value FROM json_each(:codes)))
-  AND (:text IS NULL OR instr(lower(coalesce(label, '')), :text) > 0 OR lower(hex(id)) = replace(:text, '-', ''))
+  AND (:text IS NULL OR instr(lower(coalesce(label, '')), lower(:text)) > 0
+       OR lower(hex(id)) = replace(lower(:text), '-', ''))
   AND CASE :shown
         WHEN 'queued' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at <= :now
         WHEN 'scheduled' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > :now

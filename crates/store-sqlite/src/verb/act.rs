@@ -22,7 +22,7 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, jobs: &[JobId], keep: Option<Duration>) ->
             State::Processing => record::ended(tx, &stopped(id, before))?,
             other @ (State::Complete | State::Failed | State::Cancelled) => return Ok(Acted::WrongState(other)),
         }
-        let purge_at = keep.map(|keep| tx.now.saturating_add(instant::millis(keep)));
+        let purge_at = keep.map(|keep| instant::add_ms(tx.now, keep));
         execute(tx.conn, sql::CANCEL, params![blob(id.as_uuid()), tx.now, purge_at])?;
         tx.tallies.remove(before.lane, before.state);
         tx.tallies.add(before.lane, State::Cancelled);
@@ -35,7 +35,9 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, jobs: &[JobId], keep: Option<Duration>) ->
 
 pub(crate) fn retry(tx: &mut Tx<'_>, jobs: &[JobId], by: &RetryBy) -> Result<Vec<Acted>> {
     each(tx, jobs, |tx, id, before| {
-        if before.state != State::Failed {
+        // A failed job without any dead letter was refused at the door: there is nothing to run.
+        let ran = || find(tx.conn, sql::HAS_DEAD, params![blob(id.as_uuid())], |_| Ok(()));
+        if before.state != State::Failed || ran()?.is_none() {
             return Ok(Acted::WrongState(before.state));
         }
         if let Some(key) = &before.dedupe
@@ -63,7 +65,7 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
         if before.state != State::Queued {
             return Ok(Acted::WrongState(before.state));
         }
-        let purge_at = call.keep.map(|keep| tx.now.saturating_add(instant::millis(keep)));
+        let purge_at = call.keep.map(|keep| instant::add_ms(tx.now, keep));
         let (code, message) = (call.failure.code, call.failure.public_message());
         execute(tx.conn, sql::FAIL, params![blob(id.as_uuid()), code.name(), message, tx.now, purge_at, 0])?;
         record::event(tx, id, EventKind::Failed, before.generation, Some(&call.failure))?;
@@ -92,7 +94,8 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
 
 pub(crate) fn reschedule(tx: &mut Tx<'_>, jobs: &[JobId], due_at: Timestamp) -> Result<Vec<Acted>> {
     each(tx, jobs, |tx, id, before| {
-        let changed = execute(tx.conn, sql::RESCHEDULE, params![blob(id.as_uuid()), instant::to_millis(due_at)])?;
+        let due_at = instant::to_millis(due_at).max(tx.now);
+        let changed = execute(tx.conn, sql::RESCHEDULE, params![blob(id.as_uuid()), due_at])?;
         Ok(if changed == 1 { Acted::Done } else { Acted::WrongState(before.state) })
     })
 }

@@ -158,7 +158,7 @@ impl Gates {
 }
 
 fn take(tx: &mut Tx<'_>, claim: &Claim, id: JobId) -> Result<Option<Claimed>> {
-    let expires = tx.now.saturating_add(instant::millis(claim.ttl));
+    let expires = instant::add_ms(tx.now, claim.ttl);
     let probe = matches!(claim.mode, ClaimMode::Probe(_));
     let worker = blob(claim.worker.as_uuid());
     let row = find(tx.conn, sql::CLAIM_JOB, params![blob(id.as_uuid()), worker, tx.now, expires, probe], |row| {

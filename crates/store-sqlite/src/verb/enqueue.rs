@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use redrive_model::{BatchId, JobId, State, instant};
+use redrive_model::{BatchId, State, instant};
 use redrive_store::{Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When, validate};
 use rusqlite::params;
-use uuid::Uuid;
 
 use super::batch::{self, Change};
+use super::finish::lookup;
 use super::record::{self, execute, find};
 use crate::lanes::LaneKey;
 use crate::row::{self, blob};
@@ -33,7 +33,7 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
             change.total += 1;
             if let Some(failure) = &job.rejected {
                 change.failed += 1;
-                change.hard += 1;
+                change.hard += i64::from(!failure.code.is_retryable());
                 change.last_failure = Some((failure.code, failure.public_message().to_owned()));
             }
         }
@@ -45,10 +45,11 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     for id in &call.seal {
         batch::apply(tx, *id, Change { seal: true, ..Change::default() })?;
     }
+    let reply = EnqueueReply { jobs: answers, replayed: false };
     if let Some(idempotency) = &call.idempotency {
-        remember(tx, idempotency, &answers)?;
+        remember(tx, idempotency, &reply)?;
     }
-    Ok(EnqueueReply { jobs: answers, replayed: false })
+    Ok(reply)
 }
 
 fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
@@ -64,7 +65,7 @@ fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
     if let Some(key) = &dedupe {
         let twin = find(tx.conn, sql::FIND_TWIN, params![key.as_bytes()], |row| row::job(row, 0))?;
         match twin {
-            Some(twin) if twin == job.id => return Ok(Enqueued::Existing(twin)),
+            Some(_) if lookup(tx, job.id)?.is_some() => return Ok(Enqueued::Existing(job.id)),
             Some(twin) => return Ok(Enqueued::Duplicate(twin)),
             None => {}
         }
@@ -72,8 +73,8 @@ fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
     let state = if job.rejected.is_some() { State::Failed } else { State::Queued };
     let failure = job.rejected.as_ref();
     let due = match job.when {
-        When::In(wait) => tx.now.saturating_add(instant::millis(wait)),
-        When::At(at) => instant::to_millis(at),
+        When::In(wait) => instant::add_ms(tx.now, wait),
+        When::At(at) => instant::to_millis(at).max(tx.now),
     };
     let ended = failure.map(|_| tx.now);
     let inserted = execute(
@@ -92,7 +93,7 @@ fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
             failure.map(|f| f.public_message()),
             tx.now,
             ended,
-            ended.and(job.keep).map(|keep| tx.now.saturating_add(instant::millis(keep))),
+            ended.and(job.keep).map(|keep| instant::add_ms(tx.now, keep)),
         ],
     )?;
     if inserted == 0 {
@@ -116,19 +117,14 @@ fn answered_before(tx: &Tx<'_>, idempotency: &Idempotency) -> Result<Option<Enqu
     if hash != idempotency.request_hash {
         return Err(StoreError::IdempotencyMismatch);
     }
-    let ids: Vec<Uuid> =
-        serde_json::from_str(&reply).map_err(|e| StoreError::Internal(format!("a stored reply cannot be read: {e}")))?;
-    let jobs = ids.into_iter().map(|id| Enqueued::Existing(JobId::from_uuid(id))).collect();
-    Ok(Some(EnqueueReply { jobs, replayed: true }))
+    EnqueueReply::from_kept(&reply).map(Some)
 }
 
-fn remember(tx: &Tx<'_>, idempotency: &Idempotency, answers: &[Enqueued]) -> Result<()> {
-    let ids: Vec<Uuid> = answers.iter().map(|a| a.job().as_uuid()).collect();
-    let reply = serde_json::to_string(&ids).map_err(|e| StoreError::Internal(e.to_string()))?;
+fn remember(tx: &Tx<'_>, idempotency: &Idempotency, reply: &EnqueueReply) -> Result<()> {
     execute(
         tx.conn,
         sql::INSERT_IDEMPOTENCY,
-        params![idempotency.owner.as_str(), idempotency.key, idempotency.request_hash, reply, tx.now],
+        params![idempotency.owner.as_str(), idempotency.key, idempotency.request_hash, reply.to_kept(), tx.now],
     )
     .map(drop)
 }

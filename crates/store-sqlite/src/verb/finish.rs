@@ -13,7 +13,7 @@ use crate::sql;
 use crate::writer::Tx;
 
 /// A waiting job that no due time wakes: only the end of its batch does.
-pub(crate) const NEVER: i64 = i64::MAX;
+pub(crate) const NEVER: i64 = instant::LAST_MS;
 
 pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finished>> {
     finishes.iter().map(|f| one(tx, f)).collect()
@@ -62,10 +62,10 @@ fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
         Authority::Expired => before.lease_expires_at.is_some_and(|at| at <= tx.now),
     };
     if !stands || !ripe {
-        return late(tx, f, &before);
+        return late(tx, f);
     }
     let id = blob(f.lease.job.as_uuid());
-    let kept = |keep: &Option<_>| keep.map(|keep| tx.now.saturating_add(instant::millis(keep)));
+    let kept = |keep: &Option<_>| keep.map(|keep| instant::add_ms(tx.now, keep));
     let (state, outcome, kind) = match &f.step {
         Step::Complete { result, keep } => {
             let reference = result.as_deref().unwrap_or("");
@@ -74,7 +74,7 @@ fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
         }
         Step::Requeue { .. } => requeue(tx, f, &before)?,
         Step::Fail { keep, .. } => {
-            let failure = f.report.failure.as_ref().ok_or_else(no_failure)?;
+            let failure = f.report.failure.as_ref().filter(|_| f.report.fingerprint.is_some()).ok_or_else(no_failure)?;
             let crashed = i64::from(f.is_crash());
             let message = failure.public_message();
             execute(tx.conn, sql::FAIL, params![id, failure.code.name(), message, tx.now, kept(keep), crashed])?;
@@ -115,11 +115,13 @@ fn requeue(tx: &mut Tx<'_>, f: &Finish, before: &Before) -> Result<(State, &'sta
         return Err(StoreError::Internal("not a requeue".into()));
     };
     let (due_at, awaits) = match due {
-        Due::In(wait) => (tx.now.saturating_add(instant::millis(*wait)), None),
-        Due::At(at) => (instant::to_millis(*at), None),
+        Due::In(wait) => (instant::add_ms(tx.now, *wait), None),
+        Due::At(at) => (instant::to_millis(*at).max(tx.now), None),
         Due::Batch(id) if batch::has_ended(tx, *id)? => (tx.now, None),
         Due::Batch(id) => (NEVER, Some(blob(id.as_uuid()))),
     };
+    // A failed probe keeps its place: the oldest held job stays the probe.
+    let due_at = Some(due_at).filter(|_| *why != Requeue::ProbeRefund);
     let attempt = match charge {
         Charge::Keep => before.attempt,
         Charge::GiveBack => before.attempt.saturating_sub(1),
@@ -190,24 +192,24 @@ fn member_ended(f: &Finish, state: State, dead: Option<redrive_model::Offset>) -
 }
 
 /// The authority is gone. The same finish made before is answered as it was then; anything else is noted as late.
-fn late(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Finished> {
+fn late(tx: &Tx<'_>, f: &Finish) -> Result<Finished> {
     let id = blob(f.lease.job.as_uuid());
-    let word = f.step.outcome();
+    let text = |row: &rusqlite::Row<'_>, n: usize| row.get::<_, Option<String>>(n);
     let found = find(tx.conn, sql::ATTEMPT_OUTCOME, params![id, f.lease.token.0], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(2)?))
+        let outcome: String = row.get(0)?;
+        let repeated = f.is_repetition_of(&outcome, text(row, 1)?.as_deref(), text(row, 2)?.as_deref());
+        Ok((repeated, text(row, 3)?.is_some()))
     })?;
-    match found {
-        Some((outcome, _)) if f.authority == Authority::Holder && outcome == word && before.token == f.lease.token.0 => {
-            Ok(Finished::Recorded(before.state))
+    match (f.authority, found) {
+        (Authority::Holder, Some((true, _))) => return Ok(Finished::Recorded(f.step.state())),
+        (Authority::Holder, Some((false, false))) => {
+            execute(tx.conn, sql::MARK_LATE, params![id, f.lease.token.0, f.step.outcome()])?;
         }
-        Some((_, None)) if f.authority == Authority::Holder => {
-            execute(tx.conn, sql::MARK_LATE, params![id, f.lease.token.0, word])?;
-            Ok(Finished::Lost)
-        }
-        Some(_) | None => Ok(Finished::Lost),
+        (Authority::Holder, Some((false, true)) | None) | (Authority::Expired, _) => {}
     }
+    Ok(Finished::Lost)
 }
 
 fn no_failure() -> StoreError {
-    StoreError::Invalid("a job can only be failed with a failure that says why".into())
+    StoreError::Invalid("a job can only be failed with a failure that says why, and its group".into())
 }

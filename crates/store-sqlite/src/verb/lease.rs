@@ -13,7 +13,7 @@ use crate::sql;
 use crate::writer::Tx;
 
 pub(crate) fn extend(tx: &Tx<'_>, worker: WorkerId, leases: &[Lease], ttl: Duration) -> Result<Vec<Extension>> {
-    let until = tx.now.saturating_add(instant::millis(ttl));
+    let until = instant::add_ms(tx.now, ttl);
     let worker = blob(worker.as_uuid());
     leases
         .iter()
@@ -63,7 +63,7 @@ pub(crate) fn expired(tx: &Tx<'_>, limit: usize) -> Result<Vec<Expired>> {
 }
 
 pub(crate) fn beat(tx: &Tx<'_>, beat: &WorkerBeat) -> Result<()> {
-    let until = tx.now.saturating_add(instant::millis(beat.ttl));
+    let until = instant::add_ms(tx.now, beat.ttl);
     execute(
         tx.conn,
         sql::BEAT,

@@ -37,8 +37,14 @@ pub(crate) fn purge(tx: &mut Tx<'_>, chunk: Purge) -> Result<Purged> {
     for candidate in rows {
         if is_over(tx, &candidate)? {
             let id = blob(candidate.id.as_uuid());
-            for statement in [sql::DELETE_PAYLOAD, sql::DELETE_ATTEMPTS, sql::DELETE_DEAD, sql::DELETE_JOB] {
+            for statement in [sql::DELETE_PAYLOAD, sql::DELETE_ATTEMPTS, sql::DELETE_JOB] {
                 execute(tx.conn, statement, params![id])?;
+            }
+            let letters = list(tx.conn, sql::DELETE_DEAD, params![id], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?))
+            })?;
+            for (fingerprint, _) in letters.iter().filter(|(_, open)| *open) {
+                execute(tx.conn, sql::SHRINK_GROUP, params![fingerprint])?;
             }
             tx.tallies.remove(candidate.lane, candidate.state);
             purged.jobs += 1;

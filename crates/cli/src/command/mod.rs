@@ -1,0 +1,5 @@
+//! The commands, one file each.
+
+pub(crate) mod explain;
+pub(crate) mod migrate;
+pub(crate) mod serve;

@@ -1,0 +1,60 @@
+//! Exit codes, and the one line that goes with them.
+
+use std::process::ExitCode;
+
+use redrive_store::StoreError;
+
+/// How a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// Failed.
+    Failed = 1,
+    /// Nothing of that name.
+    NotFound = 3,
+    /// In conflict with something else, or not ready.
+    Conflict = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    exit: Exit,
+    message: String,
+}
+
+impl Stop {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into() }
+    }
+
+    /// Says why, in one line on stderr.
+    #[expect(clippy::print_stderr, reason = "a command's messages go to stderr")]
+    pub(crate) fn report(self) -> ExitCode {
+        eprintln!("redrive: {}", self.message);
+        self.exit.into()
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        let exit = match error {
+            StoreError::Refused(_) => Exit::Conflict,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Exit::Failed, error.to_string())
+    }
+}

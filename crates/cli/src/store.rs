@@ -1,0 +1,39 @@
+//! Opening the store that the settings name.
+
+use std::sync::Arc;
+
+use redrive_store::Store;
+use redrive_store_postgres::PostgresStore;
+use redrive_store_sqlite::SqliteStore;
+
+use crate::exit::{Exit, Stop};
+use crate::settings::{Place, StoreUrl};
+
+/// Opens it and brings its schema up to date. Makes the data folder, readable by its owner alone.
+pub(crate) async fn open(place: &Place) -> Result<Arc<dyn Store>, Stop> {
+    make_folder(&place.data_dir)?;
+    Ok(match &place.store {
+        StoreUrl::Sqlite(path) => {
+            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                make_folder(folder)?;
+            }
+            Arc::new(SqliteStore::open(path).await?)
+        }
+        StoreUrl::Postgres(url) => Arc::new(PostgresStore::open(url).await?),
+    })
+}
+
+/// What people are told about the store: never a password.
+pub(crate) fn describe(place: &Place) -> String {
+    match &place.store {
+        StoreUrl::Sqlite(path) => format!("SQLite {}", path.display()),
+        StoreUrl::Postgres(url) => format!("Postgres {}", redrive_model::redact::redact(url)),
+    }
+}
+
+fn make_folder(folder: &std::path::Path) -> Result<(), Stop> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+        Stop::new(Exit::Failed, format!("cannot make the folder {}: {error}", folder.display()))
+    })
+}

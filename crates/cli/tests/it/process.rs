@@ -1,0 +1,68 @@
+//! Starting the binary and reading what it says.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+/// The binary, with an environment that holds none of our settings.
+pub(crate) fn redrive(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redrive"));
+    command.args(args).env_remove("DATABASE_URL").env_remove("DATA_DIR").env_remove("LISTEN");
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(args: &[&str]) -> Output {
+    redrive(args).output().unwrap()
+}
+
+/// A running server.
+pub(crate) struct Server {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    pub(crate) address: String,
+}
+
+impl Server {
+    /// Starts it on a free port and waits for its first line.
+    pub(crate) fn start(data: &Path) -> Self {
+        let mut child = redrive(&["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().unwrap()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        lines.read_line(&mut first).unwrap();
+        let address = first.trim().strip_prefix("redrive listening on http://").unwrap_or_else(|| panic!("{first:?}")).to_owned();
+        Self { child, lines, address }
+    }
+
+    /// What it answers: status and body.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    /// Sends a signal by pid, waits for the end, and answers the exit code and the rest of its output.
+    pub(crate) fn stop(mut self, signal: &str) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).unwrap();
+        (code, rest)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

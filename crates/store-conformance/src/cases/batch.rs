@@ -1,0 +1,263 @@
+//! Batches: exact counters, one end, and the way back when a member gets another chance.
+
+use redrive_model::batch::{Counters, EndRule};
+use redrive_model::{BatchState, Code, State};
+use redrive_store::{Acted, Enqueue, EventKind, NewBatch, NewJob, StoreError};
+
+use crate::Harness;
+use crate::kit::{Kit, owner, secs, workload};
+
+/// How a batch ends, for every mix and both rules; the rest of it always runs to its end.
+/// Also covers: F2.
+pub async fn f2_a_batch_ends_as_its_rule_says(h: &dyn Harness) {
+    use BatchState::{Cancelled, Complete, Failed, Partial};
+    let k = Kit::new(h);
+    // Members that complete, fail retryably at the cap, fail hard, and are cancelled; then strict and tolerant.
+    for (ok, soft, hard, cancelled, strict, tolerant) in [
+        (2, 0, 0, 0, Complete, Complete),
+        (1, 1, 0, 0, Partial, Partial),
+        (1, 0, 1, 0, Failed, Partial),
+        (0, 2, 0, 0, Failed, Partial),
+        (0, 0, 2, 0, Failed, Partial),
+        (1, 0, 0, 1, Partial, Partial),
+        (0, 1, 0, 1, Failed, Partial),
+        (0, 0, 0, 2, Cancelled, Cancelled),
+        (1, 1, 1, 1, Failed, Partial),
+    ] {
+        for (end_rule, expected) in [(EndRule::Strict, strict), (EndRule::Tolerant, tolerant)] {
+            let total = ok + soft + hard + cancelled;
+            let members = (0..total).map(|_| NewJob { max_attempts: Some(1), ..k.job() }).collect();
+            let (id, jobs) = k.put_batch(NewBatch { end_rule, ..k.new_batch() }, members).await;
+            for &job in &jobs[total - cancelled..] {
+                assert_eq!(k.cancel(job).await, Acted::Done);
+            }
+            for (n, claimed) in k.claim(total).await.iter().enumerate() {
+                if n + 1 < total - cancelled {
+                    assert_eq!(k.batch(id).await.state, BatchState::Processing, "nobody ends it early");
+                }
+                match n {
+                    n if n < ok => k.complete(claimed).await,
+                    n if n < ok + soft => exhaust(&k, claimed).await,
+                    _ => k.fail(claimed, Code::HandlerFailed).await,
+                }
+            }
+            let batch = k.batch(id).await;
+            let label = format!("{ok} {soft} {hard} {cancelled} {end_rule}");
+            assert_eq!((batch.state, batch.finished_at), (expected, Some(k.now().await)), "{label}");
+            let n = |n: usize| n as u64;
+            let counters = Counters {
+                total: n(total),
+                ok: n(ok),
+                failed: n(soft + hard),
+                hard: n(hard),
+                cancelled: n(cancelled),
+            };
+            assert_eq!(batch.counters, counters, "{label}");
+        }
+    }
+    k.audit().await;
+}
+
+/// A batch is described as it was opened; opening it again changes nothing; its newest failure and letter are shown.
+pub async fn a_batch_shows_its_newest_failure(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let new = NewBatch { owner: Some(owner("ann")), label: Some("a\0b".into()), ..k.new_batch() };
+    let (id, jobs) = k.put_batch(new.clone(), vec![k.job(), k.job(), k.job()]).await;
+    let again = NewBatch { label: Some("changed".into()), end_rule: EndRule::Tolerant, ..new };
+    k.enqueue(Enqueue { open: vec![again], ..Enqueue::default() }).await;
+    let batch = k.batch(id).await;
+    assert_eq!(
+        (batch.label.as_deref(), batch.end_rule, batch.sealed),
+        (Some("a\u{fffd}b"), EndRule::Strict, true)
+    );
+    assert_eq!(
+        (batch.owner, batch.workload, batch.last_failure),
+        (Some(owner("ann")), workload("work"), None)
+    );
+    assert_eq!((batch.created_at, batch.updated_at, batch.dead_offset), (k.now().await, k.now().await, None));
+    let claimed = k.claim(3).await;
+    k.fail(&claimed[0], Code::InvalidMapping).await;
+    k.advance(secs(5)).await;
+    k.fail(&claimed[1], Code::HandlerFailed).await;
+    let batch = k.batch(id).await;
+    let sentence = Code::HandlerFailed.entry().what_happened.to_owned();
+    assert_eq!(batch.last_failure, Some((Code::HandlerFailed, sentence)));
+    assert_eq!((batch.last_failure_at, batch.updated_at), (Some(k.now().await), k.now().await));
+    assert_eq!(batch.dead_offset, Some(k.dead_of(jobs[1]).await.offset));
+    k.complete(&claimed[2]).await;
+    k.audit().await;
+}
+
+/// Members are added in parts; the batch ends only when it is sealed, and then takes no more.
+pub async fn a_batch_is_filled_in_parts_and_sealed_at_the_end(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let new = k.new_batch();
+    let id = new.id;
+    let member = || NewJob { batch: Some(id), ..k.job() };
+    k.enqueue(Enqueue { open: vec![new], jobs: vec![member()], ..Enqueue::default() }).await;
+    let claimed = k.claim_one().await;
+    k.complete(&claimed).await;
+    assert_eq!(k.batch(id).await.state, BatchState::Processing, "more may come");
+    k.put(vec![member(), member()]).await;
+    k.enqueue(Enqueue { seal: vec![id], ..Enqueue::default() }).await;
+    let answer = k.store.enqueue(Enqueue::jobs(vec![k.job(), member()])).await;
+    assert!(matches!(answer, Err(StoreError::Invalid(_))), "{answer:?}");
+    assert_eq!(k.batch(id).await.counters.total, 3);
+    assert_eq!(
+        k.store.counts().await.unwrap().total(State::Queued),
+        2,
+        "nothing of the refused call was written"
+    );
+    for claimed in k.claim(2).await {
+        k.complete(&claimed).await;
+    }
+    assert_eq!(k.batch(id).await.state, BatchState::Complete);
+    k.audit().await;
+}
+
+/// Making the sealing call again, after a lost answer, changes nothing: not even when the batch ended.
+pub async fn sealing_again_changes_nothing(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let new = k.new_batch();
+    let id = new.id;
+    let job = NewJob { batch: Some(id), ..k.job() };
+    let call = Enqueue { open: vec![new], jobs: vec![job], seal: vec![id], idempotency: None };
+    k.enqueue(call.clone()).await;
+    let claimed = k.claim_one().await;
+    k.complete(&claimed).await;
+    let before = k.batch(id).await;
+    k.advance(secs(100)).await;
+    k.enqueue(call).await;
+    k.enqueue(Enqueue { seal: vec![id], ..Enqueue::default() }).await;
+    assert_eq!(k.batch(id).await, before);
+    let ends = k.events(redrive_model::EventSeq(0), 4).await;
+    assert_eq!(ends.iter().filter(|e| e.kind == EventKind::BatchEnded).count(), 1);
+    k.audit().await;
+}
+
+/// A batch without members ends when it is sealed, and not before.
+pub async fn an_empty_batch_ends_when_it_is_sealed(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let new = k.new_batch();
+    let id = new.id;
+    k.enqueue(Enqueue { open: vec![new], ..Enqueue::default() }).await;
+    assert_eq!(k.batch(id).await.state, BatchState::Processing);
+    k.enqueue(Enqueue { seal: vec![id], ..Enqueue::default() }).await;
+    let batch = k.batch(id).await;
+    assert_eq!(
+        (batch.state, batch.counters, batch.sealed),
+        (BatchState::Complete, Counters::default(), true)
+    );
+    assert_eq!(k.store.batch(k.batch_id()).await.unwrap(), None);
+    k.audit().await;
+}
+
+/// A batch whose jobs are all there already, in other hands, has no members of its own and ends.
+pub async fn a_batch_of_nothing_but_duplicates_ends(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let there = k.put_one(k.keyed("k")).await;
+    let (id, jobs) = k.put_batch(k.new_batch(), vec![k.keyed("k"), k.keyed("k")]).await;
+    assert_eq!(jobs, [there, there]);
+    let batch = k.batch(id).await;
+    assert_eq!((batch.state, batch.counters.total), (BatchState::Complete, 0));
+    assert_eq!(k.row(there).await.batch, None);
+    k.audit().await;
+}
+
+/// Retrying a member opens an ended batch again; when the member is back it ends again, by what is true then.
+pub async fn a_retried_member_opens_its_batch_again(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (id, jobs) = k.put_batch(k.new_batch(), vec![k.job(), k.job()]).await;
+    let claimed = k.claim(2).await;
+    k.complete(&claimed[0]).await;
+    k.fail(&claimed[1], Code::HandlerFailed).await;
+    assert_eq!(k.batch(id).await.state, BatchState::Failed);
+    k.audit().await;
+    k.advance(secs(10)).await;
+    assert_eq!(k.retry(jobs[1]).await, Acted::Done);
+    let batch = k.batch(id).await;
+    assert_eq!((batch.state, batch.finished_at), (BatchState::Processing, None));
+    assert_eq!((batch.counters.failed, batch.counters.hard, batch.counters.ok), (0, 0, 1));
+    k.audit().await;
+    k.advance(secs(10)).await;
+    let claimed = k.claim_one().await;
+    k.complete(&claimed).await;
+    let batch = k.batch(id).await;
+    assert_eq!((batch.state, batch.finished_at), (BatchState::Complete, Some(k.now().await)));
+    let ends = k.events(redrive_model::EventSeq(0), 11).await;
+    assert_eq!(ends.iter().filter(|e| e.kind == EventKind::BatchEnded).count(), 2);
+    k.audit().await;
+}
+
+/// Cancelling the members ends the batch as cancelled; those that were through stay as they are.
+pub async fn a_batch_is_cancelled_by_its_members(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (id, jobs) = k.put_batch(k.new_batch(), vec![k.job(), k.job(), k.job()]).await;
+    k.claim(1).await;
+    let acted = k.store.cancel(jobs.clone(), Some(secs(60))).await.unwrap();
+    assert_eq!(acted, [Acted::Done; 3]);
+    let batch = k.batch(id).await;
+    assert_eq!((batch.state, batch.counters.cancelled), (BatchState::Cancelled, 3));
+    let (id, jobs) = k.put_batch(k.new_batch(), vec![k.job(), k.job()]).await;
+    let claimed = k.claim_one().await;
+    k.complete(&claimed).await;
+    let acted = k.store.cancel(jobs, Some(secs(60))).await.unwrap();
+    assert_eq!(acted, [Acted::WrongState(State::Complete), Acted::Done]);
+    assert_eq!(k.batch(id).await.state, BatchState::Partial);
+    k.audit().await;
+}
+
+/// Members that were refused at the door count as failed, hard only when their code cannot be retried.
+pub async fn members_refused_at_the_door_count_as_failed(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let members = vec![k.rejected(Code::NotPdf), k.rejected(Code::IoError), k.job()];
+    let (id, _) = k.put_batch(k.new_batch(), members).await;
+    let batch = k.batch(id).await;
+    assert_eq!((batch.counters.failed, batch.counters.hard), (2, 1));
+    assert_eq!(batch.last_failure.map(|(code, _)| code), Some(Code::IoError));
+    let claimed = k.claim_one().await;
+    k.complete(&claimed).await;
+    assert_eq!(k.batch(id).await.state, BatchState::Failed);
+    k.audit().await;
+}
+
+/// A job cannot belong to a batch that does not exist, and a batch that does not exist cannot be sealed.
+pub async fn an_unknown_batch_is_refused(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let orphan = NewJob { batch: Some(k.batch_id()), ..k.job() };
+    let answer = k.store.enqueue(Enqueue::jobs(vec![k.job(), orphan])).await;
+    assert!(matches!(answer, Err(StoreError::NotFound { .. })), "{answer:?}");
+    let answer = k
+        .store
+        .enqueue(Enqueue { jobs: vec![k.job()], seal: vec![k.batch_id()], ..Enqueue::default() })
+        .await;
+    assert!(matches!(answer, Err(StoreError::NotFound { .. })), "{answer:?}");
+    assert_eq!(k.store.counts().await.unwrap().states, []);
+    k.audit().await;
+}
+
+/// Many members that end at the same moment on two handles are all counted.
+pub async fn members_that_end_at_once_are_all_counted(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let second = Kit::on(h, h.second().await);
+    let (id, _) = k.put_batch(k.new_batch(), (0..40).map(|_| k.job()).collect()).await;
+    let claimed = k.claim(40).await;
+    let ends = claimed.iter().enumerate().map(|(n, claimed)| {
+        let k = if n % 2 == 0 { &k } else { &second };
+        async move {
+            if n % 4 == 0 { k.fail(claimed, Code::HandlerFailed).await } else { k.complete(claimed).await }
+        }
+    });
+    futures::future::join_all(ends).await;
+    let batch = k.batch(id).await;
+    assert_eq!((batch.state, batch.counters.ok, batch.counters.failed), (BatchState::Failed, 30, 10));
+    k.audit().await;
+}
+
+/// Ends the only execution with a failure that could have been retried.
+async fn exhaust(k: &Kit<'_>, claimed: &redrive_store::Claimed) {
+    let mut finish = k.failure(claimed, Code::GwTimeout).await;
+    let reason = redrive_model::decide::DeadReason::Exhausted;
+    finish.step = redrive_store::Step::Fail { reason, keep: Some(secs(60)) };
+    k.finish(finish).await;
+}

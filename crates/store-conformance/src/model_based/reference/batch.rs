@@ -1,0 +1,146 @@
+//! Batches: members are counted, and whoever waits is woken (decision 15).
+
+use redrive_model::batch::{Counters, EndRule, end_state};
+use redrive_model::limits::MAX_LABEL_BYTES;
+use redrive_model::{
+    BatchId, BatchState, Code, JobId, Offset, Owner, State, Timestamp, WorkloadName, instant, text,
+};
+use redrive_store::{BatchRow, EventKind, NewBatch};
+use std::time::Duration;
+
+use super::super::call::Letter;
+use super::Reference;
+
+/// A batch. Its counters are not kept: see [`Reference::counters`].
+#[derive(Debug, Clone)]
+pub(crate) struct Batch {
+    pub(crate) id: BatchId,
+    pub(crate) workload: WorkloadName,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) label: Option<String>,
+    pub(crate) end_rule: EndRule,
+    pub(crate) keep: Option<Duration>,
+    pub(crate) sealed: bool,
+    pub(crate) state: BatchState,
+    pub(crate) last_failure: Option<(Code, String)>,
+    pub(crate) last_failure_at: Option<Timestamp>,
+    pub(crate) dead: Option<Letter>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+    pub(crate) finished_at: Option<Timestamp>,
+    /// What was counted when it last changed.
+    seen: (Counters, bool),
+}
+
+impl Batch {
+    pub(super) fn new(new: &NewBatch, now: Timestamp) -> Self {
+        Self {
+            id: new.id,
+            workload: new.workload.clone(),
+            owner: new.owner.clone(),
+            label: new.label.as_deref().map(|label| text::one_line(label, MAX_LABEL_BYTES, false)),
+            end_rule: new.end_rule,
+            keep: new.keep,
+            sealed: false,
+            state: BatchState::Processing,
+            last_failure: None,
+            last_failure_at: None,
+            dead: None,
+            created_at: now,
+            updated_at: now,
+            finished_at: None,
+            seen: (Counters::default(), false),
+        }
+    }
+
+    /// When it and its members may be removed.
+    pub(super) fn purge_at(&self) -> Option<Timestamp> {
+        self.finished_at.zip(self.keep).map(|(at, keep)| instant::after(at, keep))
+    }
+}
+
+impl Reference {
+    /// Counts the members of a batch.
+    pub(super) fn counters(&self, id: BatchId) -> Counters {
+        let mut counters = Counters::default();
+        for member in self.jobs.values().filter(|job| job.batch == Some(id)) {
+            counters.total += 1;
+            match member.state {
+                State::Queued | State::Processing => {}
+                State::Complete => counters.ok += 1,
+                State::Cancelled => counters.cancelled += 1,
+                State::Failed => {
+                    counters.failed += 1;
+                    let hard = member.failure.as_ref().is_some_and(|(code, _)| !code.is_retryable());
+                    counters.hard += u64::from(hard);
+                }
+            }
+        }
+        counters
+    }
+
+    /// After every change of a member: batches end or open again, and the end of one wakes whoever waits for it.
+    pub(super) fn settle(&mut self) {
+        let ids: Vec<BatchId> = self.batches.keys().copied().collect();
+        for id in ids {
+            let counters = self.counters(id);
+            let now = self.now;
+            let Some(batch) = self.batches.get_mut(&id) else { continue };
+            if batch.seen == (counters, batch.sealed) {
+                continue;
+            }
+            let was_ended = batch.state.is_ended();
+            batch.seen = (counters, batch.sealed);
+            batch.updated_at = now;
+            batch.state = end_state(&counters, batch.sealed, batch.end_rule);
+            batch.finished_at = batch.state.is_ended().then_some(now);
+            if batch.state.is_ended() && !was_ended {
+                self.batch_event(id, EventKind::BatchEnded);
+                for waiting in self.jobs.values_mut().filter(|job| job.awaits == Some(id)) {
+                    waiting.awaits = None;
+                    waiting.due_at = now;
+                }
+            }
+        }
+    }
+
+    /// The newest member that failed.
+    pub(super) fn note_failure(&mut self, id: BatchId, failure: (Code, String), dead: Option<Letter>) {
+        let now = self.now;
+        if let Some(batch) = self.batches.get_mut(&id) {
+            batch.last_failure = Some(failure);
+            batch.last_failure_at = Some(now);
+            batch.dead = dead.or(batch.dead);
+        }
+    }
+
+    /// As people see it. The offset is left to whoever compares: it differs from store to store.
+    pub(crate) fn batch_row(&self, batch: &Batch) -> BatchRow {
+        BatchRow {
+            id: batch.id,
+            workload: batch.workload.clone(),
+            owner: batch.owner.clone(),
+            label: batch.label.clone(),
+            state: batch.state,
+            sealed: batch.sealed,
+            counters: self.counters(batch.id),
+            end_rule: batch.end_rule,
+            last_failure: batch.last_failure.clone(),
+            last_failure_at: batch.last_failure_at,
+            dead_offset: batch.dead.map(|_| Offset(0)),
+            created_at: batch.created_at,
+            updated_at: batch.updated_at,
+            finished_at: batch.finished_at,
+        }
+    }
+
+    /// Whether nobody need wait for it any more. One that is not known has ended, so that nobody waits for ever.
+    pub(crate) fn has_ended(&self, id: BatchId) -> bool {
+        self.batches.get(&id).is_none_or(|batch| batch.state.is_ended())
+    }
+
+    /// The live job with this key.
+    pub(super) fn twin(&self, key: redrive_model::dedupe::DedupeKey) -> Option<JobId> {
+        self.jobs.values().find(|job| job.holds_key(key)).map(|job| job.id)
+    }
+}

@@ -1,0 +1,82 @@
+//! Connections for the hot verbs: claim, finish, enqueue.
+//!
+//! sqlx's own pool asks the server after every use whether the connection still works, which costs these verbs a round
+//! trip per call. Here a connection is kept exactly when its last statement came back; one that was dropped in the middle
+//! or broke is thrown away, and so are its idle sisters, which went the same way.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, PgConnection};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::error::{Kind, kind};
+
+/// Waiting longer than this for a free connection is an answer: the store is not available.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A small pool that costs nothing per use.
+#[derive(Debug)]
+pub(crate) struct Hot {
+    connect: PgConnectOptions,
+    idle: Mutex<Vec<PgConnection>>,
+    permits: Semaphore,
+}
+
+impl Hot {
+    pub(crate) fn new(connections: u32, connect: PgConnectOptions) -> Self {
+        let permits = Semaphore::new(usize::try_from(connections).unwrap_or(1));
+        Self { connect, idle: Mutex::default(), permits }
+    }
+
+    /// Takes a connection, a new one if none is idle.
+    pub(crate) async fn take(&self) -> sqlx::Result<Lent<'_>> {
+        let permit = match tokio::time::timeout(PATIENCE, self.permits.acquire()).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(_)) => return Err(sqlx::Error::PoolClosed),
+            Err(_) => return Err(sqlx::Error::PoolTimedOut),
+        };
+        let idle = self.idle().pop();
+        let conn = match idle {
+            Some(conn) => conn,
+            None => tokio::time::timeout(PATIENCE, self.connect.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
+        };
+        Ok(Lent { conn, home: self, _permit: permit })
+    }
+
+    /// Closes what is idle and gives nothing out any more.
+    pub(crate) fn close(&self) {
+        self.permits.close();
+        self.idle().clear();
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<PgConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection in use. Dropping it without [`Lent::settle`] closes it.
+pub(crate) struct Lent<'a> {
+    conn: PgConnection,
+    home: &'a Hot,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Lent<'_> {
+    /// The connection.
+    pub(crate) fn conn(&mut self) -> &mut PgConnection {
+        &mut self.conn
+    }
+
+    /// Gives the connection back if the result says that it still works.
+    pub(crate) fn settle<T>(self, result: sqlx::Result<T>) -> sqlx::Result<T> {
+        match &result {
+            Ok(_) => self.home.idle().push(self.conn),
+            Err(error) if kind(error) == Kind::Lost => self.home.idle().clear(),
+            // After an error inside a transaction the connection may be left in it: a new one is cheaper than asking.
+            Err(_) => {}
+        }
+        result
+    }
+}

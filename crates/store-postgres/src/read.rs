@@ -1,0 +1,9 @@
+//! Looking at jobs and what belongs to them. Nothing here writes.
+
+pub(crate) mod dead;
+pub(crate) mod jobs;
+pub(crate) mod overview;
+pub(crate) mod trail;
+
+/// A list looks at no more rows than this for one page.
+const SCAN: i64 = 20_000;

@@ -1,0 +1,135 @@
+//! Dead letters and failure groups.
+
+use redrive_model::decide::DeadReason;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{Code, Offset, Target, WorkloadName, instant};
+use redrive_store::{DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, Page, PageRequest};
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use super::SCAN;
+use crate::row;
+use crate::sql::scan;
+use crate::store::Inner;
+use crate::verb::enqueue::Fault;
+
+fn dead_row(r: &PgRow) -> sqlx::Result<DeadRow> {
+    Ok(DeadRow {
+        offset: Offset(r.try_get(0)?),
+        job: row::job(r, 1)?,
+        generation: row::count(r, 2)?,
+        workload: row::checked(r, 3, str::parse::<WorkloadName>)?,
+        owner: row::owner(r, 4)?,
+        reason: row::word(r, 5, DeadReason::parse)?,
+        code: row::code(r, 6)?.unwrap_or(Code::Unknown),
+        message: r.try_get(7)?,
+        attempts: row::count(r, 8)?,
+        fingerprint: row::checked(r, 9, str::parse::<Fingerprint>)?,
+        state: row::word(r, 10, DeadState::parse)?,
+        at: row::at(r, 11)?,
+        closed_at: row::opt_at(r, 12)?,
+        replay: row::replay(r, 13)?,
+        previous: r.try_get::<Option<i64>, _>(14)?.map(Offset),
+    })
+}
+
+pub(crate) async fn dead_letter(inner: &Inner, offset: Offset) -> sqlx::Result<Option<DeadRow>> {
+    let row = sqlx::query(inner.sql.dead.text()).bind(offset.0).fetch_optional(&inner.pool).await?;
+    row.as_ref().map(dead_row).transpose()
+}
+
+pub(crate) async fn dead_letters(inner: &Inner, filter: &DeadFilter, page: &PageRequest) -> Result<Page<DeadRow>, Fault> {
+    let limit = page.rows();
+    let before = page.after::<i64>()?;
+    let state = filter.state.unwrap_or(DeadState::Open);
+    let open = state == DeadState::Open;
+    let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
+    let rows = sqlx::query(inner.sql.dead_list.scanning(scan, &inner.schema))
+        .bind(before)
+        .bind(SCAN)
+        .bind(state.as_str())
+        .bind(filter.code.map(Code::names))
+        .bind(filter.workload.as_ref().map(|w| w.as_str()))
+        .bind(filter.group.as_ref().map(|g| g.as_str()))
+        .bind(filter.owner.as_ref().map(|o| o.as_str()))
+        .bind(filter.since.map(instant::to_millis))
+        .bind(filter.until.map(instant::to_millis))
+        .bind(i64::try_from(limit).unwrap_or(50))
+        .fetch_all(&inner.pool)
+        .await?;
+    let ends = |r: &PgRow| -> sqlx::Result<(Option<i64>, i64)> { Ok((r.try_get(15)?, r.try_get(16)?)) };
+    let (end, looked) = rows.first().map(ends).transpose()?.unwrap_or((None, 0));
+    let found: Vec<DeadRow> = rows
+        .iter()
+        .filter(|r| r.try_get::<Option<i64>, _>(0).is_ok_and(|seq| seq.is_some()))
+        .map(dead_row)
+        .collect::<sqlx::Result<_>>()?;
+    let next = match found.last() {
+        Some(last) if found.len() == limit => Some(last.offset.0),
+        Some(_) | None => end.filter(|_| looked == SCAN),
+    };
+    Ok(Page { rows: found, next: next.map(|seq| seq.to_string()) })
+}
+
+pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Result<u64> {
+    let n: i64 = sqlx::query_scalar(inner.sql.dead_count.text())
+        .bind(filter.state.unwrap_or(DeadState::Open).as_str())
+        .bind(filter.code.map(Code::names))
+        .bind(filter.workload.as_ref().map(|w| w.as_str()))
+        .bind(filter.group.as_ref().map(|g| g.as_str()))
+        .bind(filter.owner.as_ref().map(|o| o.as_str()))
+        .bind(filter.since.map(instant::to_millis))
+        .bind(filter.until.map(instant::to_millis))
+        .fetch_one(&inner.pool)
+        .await?;
+    Ok(u64::try_from(n).unwrap_or(0))
+}
+
+pub(crate) async fn groups(inner: &Inner, filter: &GroupFilter, page: &PageRequest) -> Result<Page<GroupRow>, Fault> {
+    let limit = page.rows();
+    let after = page.after::<GroupCursor>()?;
+    let rows = sqlx::query(inner.sql.groups.text())
+        .bind(filter.state.map(GroupState::as_str))
+        .bind(filter.workload.as_ref().map(|w| w.as_str()))
+        .bind(after.as_ref().map(|c| c.seen))
+        .bind(after.as_ref().map(|c| c.fingerprint.as_str()))
+        .bind(i64::try_from(limit).unwrap_or(50))
+        .fetch_all(&inner.pool)
+        .await?;
+    let read = |r: &PgRow| {
+        Ok(GroupRow {
+            fingerprint: row::checked(r, 0, str::parse::<Fingerprint>)?,
+            workload: row::checked(r, 1, str::parse::<WorkloadName>)?,
+            code: row::code(r, 2)?.unwrap_or(Code::Unknown),
+            target: r.try_get::<Option<String>, _>(3)?.and_then(|t| Target::new(t).ok()),
+            message: r.try_get(4)?,
+            sample: row::job(r, 5)?,
+            state: row::word(r, 6, GroupState::parse)?,
+            first_seen: row::at(r, 7)?,
+            last_seen: row::at(r, 8)?,
+            failures: row::many(r, 9)?,
+            open: row::many(r, 10)?,
+        })
+    };
+    let found: Vec<GroupRow> = rows.iter().map(read).collect::<sqlx::Result<_>>()?;
+    let next = found
+        .last()
+        .filter(|_| found.len() == limit)
+        .map(|last| format!("{}-{}", instant::to_millis(last.last_seen), last.fingerprint));
+    Ok(Page { rows: found, next })
+}
+
+struct GroupCursor {
+    seen: i64,
+    fingerprint: String,
+}
+
+impl std::str::FromStr for GroupCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (seen, fingerprint) = text.split_once('-').ok_or(())?;
+        Ok(Self { seen: seen.parse().map_err(|_| ())?, fingerprint: fingerprint.to_owned() })
+    }
+}

@@ -1,0 +1,148 @@
+//! Jobs and batches: single rows and keyset pages.
+
+use redrive_model::batch::{Counters, EndRule};
+use redrive_model::state::{Facts, shown};
+use redrive_model::{BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant};
+use redrive_store::{BatchRow, JobFilter, JobRow, Page, PageRequest};
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use super::SCAN;
+use crate::row;
+use crate::sql::scan;
+use crate::store::Inner;
+use crate::verb::enqueue::Fault;
+
+pub(crate) async fn job(inner: &Inner, id: JobId) -> sqlx::Result<Option<JobRow>> {
+    let row = sqlx::query(inner.sql.job.text()).bind(id.as_uuid()).fetch_optional(&inner.pool).await?;
+    row.as_ref().map(job_row).transpose()
+}
+
+pub(crate) async fn jobs(inner: &Inner, filter: &JobFilter, page: &PageRequest) -> Result<Page<JobRow>, Fault> {
+    let before = page.after::<JobId>()?;
+    let limit = page.rows();
+    let statement = inner.sql.jobs.scanning(source(inner, filter).await?, &inner.schema);
+    let rows = sqlx::query(statement)
+        .bind(before.map(|id| id.as_uuid()))
+        .bind(SCAN)
+        .bind(filter.workload.as_ref().map(|w| w.as_str()))
+        .bind(filter.owner.as_ref().map(|o| o.as_str()))
+        .bind(filter.batch.map(|b| b.as_uuid()))
+        .bind(filter.since.map(instant::to_millis))
+        .bind(filter.code.map(Code::names))
+        .bind(filter.text.as_deref())
+        .bind(filter.shown.map(Shown::as_str))
+        .bind(i64::try_from(limit).unwrap_or(50))
+        .fetch_all(&inner.pool)
+        .await?;
+    let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(31)?, r.try_get(32)?)) };
+    let (end, looked) = rows.first().map(ends).transpose()?.unwrap_or((None, 0));
+    let found: Vec<JobRow> = rows
+        .iter()
+        .filter(|r| r.try_get::<Option<Uuid>, _>(0).is_ok_and(|id| id.is_some()))
+        .map(job_row)
+        .collect::<sqlx::Result<_>>()?;
+    // With a full page the next one starts behind its last row; with a short one where looking stopped.
+    let next = match found.last() {
+        Some(last) if found.len() == limit => Some(last.id),
+        Some(_) | None => end.filter(|_| looked == SCAN).map(JobId::from_uuid),
+    };
+    Ok(Page { rows: found, next: next.map(|id| id.to_string()) })
+}
+
+/// The most selective way to walk the jobs, newest first.
+async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<&'static str> {
+    if filter.batch.is_some() {
+        return Ok(scan::BATCH);
+    }
+    if filter.owner.is_some() {
+        return Ok(scan::OWNER);
+    }
+    if filter.code.is_some() {
+        return Ok(scan::FAILED);
+    }
+    match filter.shown {
+        Some(Shown::Failed) => Ok(scan::FAILED),
+        Some(Shown::Cancelled) => Ok(scan::CANCELLED),
+        Some(Shown::Processing) => Ok(scan::PROCESSING),
+        Some(Shown::Queued | Shown::Scheduled | Shown::WaitingRetry | Shown::WaitingBatch | Shown::Held) => {
+            let queued: i64 = sqlx::query_scalar(inner.sql.few_queued.text()).bind(SCAN).fetch_one(&inner.pool).await?;
+            Ok(if queued < SCAN { scan::QUEUED } else { scan::NEWEST })
+        }
+        Some(Shown::Complete | Shown::Partial) | None => Ok(scan::NEWEST),
+    }
+}
+
+fn job_row(r: &PgRow) -> sqlx::Result<JobRow> {
+    let state = row::word(r, 4, State::parse)?;
+    let due_at = row::at(r, 8)?;
+    let attempt = row::count(r, 12)?;
+    let awaits = row::batch(r, 18)?;
+    let started_at = row::opt_at(r, 25)?;
+    let facts = Facts {
+        state,
+        due_at,
+        attempt,
+        ran_before: started_at.is_some(),
+        awaits_batch: awaits.is_some(),
+        held: r.try_get(29)?,
+    };
+    Ok(JobRow {
+        id: row::job(r, 0)?,
+        workload: row::checked(r, 1, str::parse::<WorkloadName>)?,
+        owner: row::owner(r, 2)?,
+        label: r.try_get(3)?,
+        state,
+        shown: shown(&facts, row::at(r, 30)?),
+        targets: row::checked(r, 5, TargetSet::from_key)?,
+        priority: u8::try_from(r.try_get::<i16, _>(6)?).unwrap_or(0),
+        alone: r.try_get(7)?,
+        due_at,
+        token: LeaseToken(r.try_get(9)?),
+        leased_by: row::worker(r, 10)?,
+        lease_expires_at: row::opt_at(r, 11)?,
+        attempt,
+        max_attempts: row::opt_count(r, 13)?,
+        generation: row::count(r, 14)?,
+        crashes: row::count(r, 15)?,
+        releases: row::count(r, 16)?,
+        batch: row::batch(r, 17)?,
+        awaits,
+        replay: row::replay(r, 19)?,
+        failure_code: row::code(r, 20)?,
+        failure_message: r.try_get(21)?,
+        result: r.try_get(22)?,
+        created_at: row::at(r, 23)?,
+        queued_at: row::at(r, 24)?,
+        started_at,
+        finished_at: row::opt_at(r, 26)?,
+        expired_at: row::opt_at(r, 27)?,
+        purge_at: row::opt_at(r, 28)?,
+    })
+}
+
+pub(crate) async fn batch(inner: &Inner, id: BatchId) -> sqlx::Result<Option<BatchRow>> {
+    let row = sqlx::query(inner.sql.batch.text()).bind(id.as_uuid()).fetch_optional(&inner.pool).await?;
+    let read = |r: &PgRow| {
+        let n = |i: usize| row::many(r, i);
+        let message: Option<String> = r.try_get(13)?;
+        Ok(BatchRow {
+            id: BatchId::from_uuid(r.try_get(0)?),
+            workload: row::checked(r, 1, str::parse::<WorkloadName>)?,
+            owner: row::owner(r, 2)?,
+            label: r.try_get(3)?,
+            state: row::word(r, 4, BatchState::parse)?,
+            sealed: r.try_get(5)?,
+            counters: Counters { total: n(6)?, ok: n(7)?, failed: n(8)?, hard: n(9)?, cancelled: n(10)? },
+            end_rule: row::word(r, 11, EndRule::parse)?,
+            last_failure: row::code(r, 12)?.zip(message),
+            last_failure_at: row::opt_at(r, 14)?,
+            dead_offset: r.try_get::<Option<i64>, _>(15)?.map(Offset),
+            created_at: row::at(r, 16)?,
+            updated_at: row::at(r, 17)?,
+            finished_at: row::opt_at(r, 18)?,
+        })
+    };
+    row.as_ref().map(read).transpose()
+}

@@ -1,0 +1,183 @@
+//! Every statement of this store, one file each. `redrive` in them stands for the configured schema. A test prepares
+//! them all.
+
+use std::sync::Arc;
+
+use sqlx::AssertSqlSafe;
+
+macro_rules! statements {
+    ($($name:ident)+) => {
+        /// The statements, with the configured schema put in.
+        #[derive(Debug)]
+        pub(crate) struct Sql { $(pub(crate) $name: Statement),+ }
+
+        impl Sql {
+            /// Puts the schema in. The name has been checked to be a plain identifier.
+            pub(crate) fn new(schema: &str) -> Self {
+                Self { $($name: Statement::new(include_str!(concat!("sql/", stringify!($name), ".sql")), schema)),+ }
+            }
+
+            /// All of them by name, for the test.
+            #[cfg(test)]
+            pub(crate) fn all(&self) -> Vec<(&'static str, &Statement)> {
+                vec![$((stringify!($name), &self.$name)),+]
+            }
+        }
+    };
+}
+
+/// One statement, cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement(Arc<str>);
+
+impl Statement {
+    fn new(text: &str, schema: &str) -> Self {
+        Self(with_schema(text, schema).into())
+    }
+
+    /// The text as sqlx takes it. It is ours alone: nothing from outside is ever part of it.
+    pub(crate) fn text(&self) -> AssertSqlSafe<Arc<str>> {
+        AssertSqlSafe(self.0.clone())
+    }
+
+    /// The statement with a way to pick rows put in.
+    pub(crate) fn scanning(&self, scan: &str, schema: &str) -> AssertSqlSafe<String> {
+        AssertSqlSafe(self.0.replace("{scan}", &with_schema(scan, schema)))
+    }
+}
+
+/// Replaces our schema's name by the configured one.
+pub(crate) fn with_schema(text: &str, schema: &str) -> String {
+    text.replace("redrive.", &format!("{schema}."))
+}
+
+statements! {
+    attempts
+    batch
+    batches_ended
+    beat
+    breakers
+    cancel
+    claim
+    claim_ramp
+    complete
+    complete_state
+    dead
+    dead_count
+    dead_list
+    delete_batches
+    delete_setting
+    discard
+    enqueue
+    ensure_alone
+    event_head
+    events_after
+    expire
+    expired
+    extend
+    fail
+    few_queued
+    find_existing
+    find_idempotency
+    find_lane
+    find_twin
+    forget_keys
+    forget_workers
+    fresh_xid
+    give_up
+    group_state
+    groups
+    insert_breaker
+    insert_idempotency
+    intern_lane
+    job
+    job_events
+    jobs
+    lane_target
+    leases_of
+    lock_batches
+    lock_ramps
+    lookup
+    mark_late
+    move_group
+    next_due
+    now
+    events_purged
+    oldest_xid
+    open_batch
+    outcomes
+    paused
+    processing_by_lane
+    prune_attempts
+    publish
+    purge
+    purge_events
+    purge_scan
+    queue_of_lanes
+    requeue
+    reschedule
+    retry
+    running_of_target
+    save_state
+    set_idempotency_reply
+    set_setting
+    share_batches
+    swap_breaker
+    tallies
+    update_batches
+    workers
+}
+
+/// Ways to pick a bounded number of rows, newest first. `$1` is the cursor, `$2` the bound.
+pub(crate) mod scan {
+    pub(crate) const NEWEST: &str =
+        "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const OWNER: &str =
+        "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const BATCH: &str =
+        "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const FAILED: &str =
+        "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const CANCELLED: &str =
+        "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const PROCESSING: &str =
+        "SELECT id FROM redrive.jobs WHERE state = 'processing' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const QUEUED: &str =
+        "SELECT id FROM redrive.jobs WHERE state = 'queued' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const DEAD_NEWEST: &str =
+        "SELECT seq FROM redrive.dead_letters WHERE ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
+    pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM redrive.dead_letters WHERE fingerprint = $6 AND state = 'open' \
+         AND ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::{Connection, Executor, PgConnection, SqlSafeStr};
+
+    #[expect(clippy::disallowed_methods, reason = "the test script says here where its server is")]
+    fn url() -> String {
+        std::env::var("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test")
+    }
+
+    #[tokio::test]
+    async fn every_statement_prepares_on_the_schema() {
+        let schema = format!("prepare_{}", std::process::id());
+        crate::Options::default().schema(&schema).unwrap().open(&url()).await.unwrap();
+        let mut conn = PgConnection::connect(&url()).await.unwrap();
+        let job_scans =
+            [scan::NEWEST, scan::OWNER, scan::BATCH, scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED];
+        for (name, statement) in Sql::new(&schema).all() {
+            let scans: &[&str] = match name {
+                "jobs" => &job_scans,
+                "dead_list" => &[scan::DEAD_NEWEST, scan::DEAD_GROUP],
+                _ => &[""],
+            };
+            for scan in scans {
+                let sql = statement.scanning(scan, &schema).into_sql_str();
+                conn.prepare(sql).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+        conn.execute(sqlx::raw_sql(AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE")))).await.unwrap();
+    }
+}

@@ -1,0 +1,62 @@
+-- Walks from lane to lane through those that have something queued, leaves out the ones that may not pass, and takes the
+-- first jobs of the rest. Held, paused and full lanes cost one step each, however many jobs wait in them.
+WITH RECURSIVE clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
+walk (lane, step) AS (
+    SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > $7 ORDER BY j.lane LIMIT 1), 1
+    UNION ALL
+    SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > w.lane ORDER BY j.lane LIMIT 1), w.step + 1
+    FROM walk w WHERE w.lane IS NOT NULL AND w.step < $8
+),
+gates AS MATERIALIZED (
+    SELECT b.target, b.admits, b.blocked_until > clock.now AS blocked,
+           coalesce(b.target = $9 AND b.probe = $1, false) AS probed
+    FROM redrive.breakers b, clock
+    WHERE (b.blocked_until IS NOT NULL OR b.admits IS NOT NULL) AND (b.blocked_until > clock.now OR b.admits IS NOT NULL)
+),
+admitted AS MATERIALIZED (
+    SELECT l.id, l.workload, l.priority, want.room
+    FROM walk w JOIN redrive.lanes l ON l.id = w.lane
+    JOIN unnest($2::text[], $3::int8[]) AS want (workload, room) ON want.workload = l.workload
+    WHERE l.alone = $6
+      AND NOT EXISTS (SELECT 1 FROM redrive.settings s WHERE s.key IN ('pause/', 'pause/' || l.workload))
+      AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = l.id AND t.target = ANY ($10::text[]))
+      AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
+                      WHERE t.lane = l.id AND NOT g.probed AND (coalesce(g.blocked, false) OR g.admits IS NOT NULL))
+      AND ($9::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
+                                       WHERE t.lane = l.id AND g.probed))
+),
+heads AS MATERIALIZED (
+    SELECT j.id, j.due_at, a.priority, a.workload, a.room
+    FROM admitted a, clock
+    CROSS JOIN LATERAL (
+        SELECT q.id, q.due_at FROM redrive.jobs q
+        WHERE q.state = 'queued' AND q.lane = a.id AND q.due_at <= clock.now
+        ORDER BY q.due_at, q.id LIMIT least(a.room, $4::int8)
+        FOR UPDATE SKIP LOCKED
+    ) AS j
+),
+picked AS MATERIALIZED (
+    SELECT id FROM (
+        SELECT h.*, row_number() OVER (PARTITION BY workload ORDER BY priority, due_at, id) AS nth FROM heads h
+    ) AS r
+    WHERE nth <= room ORDER BY priority, due_at, id LIMIT $4::int8
+),
+claimed AS (
+    UPDATE redrive.jobs j
+    SET state = 'processing', lease_token = j.lease_token + 1, leased_by = $1, leased_at = clock.now,
+        lease_expires_at = least(clock.now + $5::int8, 253402207200999),
+        attempt = j.attempt + 1, started_at = coalesce(j.started_at, clock.now), probe = $9::text IS NOT NULL
+    FROM picked, clock
+    WHERE j.id = picked.id
+    RETURNING j.*
+)
+SELECT (SELECT count(*) FROM gates WHERE admits IS NOT NULL AND NOT coalesce(blocked, false)) AS ramps,
+       (SELECT max(lane) FROM walk) AS last_lane, (SELECT count(*) FROM walk) AS steps,
+       c.id, l.workload, l.targets, l.alone, l.priority, c.owner, c.lease_token, c.attempt, c.max_attempts, c.generation,
+       c.crashes, c.releases, c.spent, c.batch_id, c.queued_at, c.leased_at, c.lease_expires_at, c.probe, c.due_at,
+       p.label, p.input, p.state
+FROM (SELECT 1) AS one
+LEFT JOIN claimed c ON true
+LEFT JOIN redrive.lanes l ON l.id = c.lane
+LEFT JOIN redrive.payloads p ON p.job = c.id
+ORDER BY l.priority, c.due_at, c.id

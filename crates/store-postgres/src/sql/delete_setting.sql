@@ -1,0 +1,1 @@
+DELETE FROM redrive.settings WHERE key = $1

@@ -1,0 +1,1 @@
+SELECT value::int8 FROM redrive.settings WHERE key = 'events/purged'

@@ -1,0 +1,1 @@
+DELETE FROM redrive.idempotency WHERE created_at < $1

@@ -1,0 +1,1 @@
+SELECT state FROM redrive.failure_groups WHERE fingerprint = $1 FOR UPDATE

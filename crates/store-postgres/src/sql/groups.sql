@@ -1,0 +1,6 @@
+SELECT fingerprint, workload, code, target, message, sample, state, first_seen, last_seen, failures, open
+FROM redrive.failure_groups
+WHERE ($1::text IS NULL OR state = $1)
+  AND ($2::text IS NULL OR workload = $2)
+  AND ($3::int8 IS NULL OR (last_seen, fingerprint COLLATE "C") < ($3, $4))
+ORDER BY last_seen DESC, fingerprint COLLATE "C" DESC LIMIT $5

@@ -1,0 +1,39 @@
+-- {scan} picks a bounded number of ids, newest first, by the most selective index; the filters then look at those.
+WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
+scan AS MATERIALIZED ({scan}),
+rows AS (
+    SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, j.leased_by,
+           j.lease_expires_at, j.attempt, j.max_attempts, j.generation, j.crashes, j.releases, j.batch_id, j.awaits_batch,
+           j.replay_id, j.failure_code, j.failure_message, j.result, j.created_at, j.queued_at, j.started_at, j.finished_at,
+           j.expired_at, j.purge_at,
+           EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN redrive.breakers b ON b.target = t.target
+                   WHERE t.lane = j.lane AND b.blocked_until > clock.now) AS held,
+           clock.now
+    FROM clock, scan JOIN redrive.jobs j ON j.id = scan.id JOIN redrive.lanes l ON l.id = j.lane
+    LEFT JOIN redrive.payloads p ON p.job = j.id
+),
+found AS (
+    SELECT * FROM rows
+    WHERE ($3::text IS NULL OR workload = $3)
+      AND ($4::text IS NULL OR owner = $4)
+      AND ($5::uuid IS NULL OR batch_id = $5)
+      AND ($6::int8 IS NULL OR created_at >= $6)
+      AND ($7::text[] IS NULL OR failure_code = ANY ($7))
+      AND ($8::text IS NULL OR strpos(lower(coalesce(label, '') COLLATE "C"), lower($8 COLLATE "C")) > 0
+           OR replace(id::text, '-', '') = replace(lower($8 COLLATE "C"), '-', ''))
+      AND CASE $9::text
+            WHEN 'queued' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at <= now
+            WHEN 'scheduled' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > now
+                                  AND attempt = 0 AND started_at IS NULL
+            WHEN 'waiting_retry' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > now
+                                  AND (attempt > 0 OR started_at IS NOT NULL)
+            WHEN 'waiting_batch' THEN state = 'queued' AND awaits_batch IS NOT NULL
+            WHEN 'held' THEN state = 'queued' AND awaits_batch IS NULL AND held
+            WHEN 'partial' THEN false
+            ELSE $9::text IS NULL OR state = $9
+          END
+    ORDER BY id DESC LIMIT $10
+)
+SELECT f.*, m.last, m.looked
+FROM (SELECT (SELECT s.id FROM scan s ORDER BY s.id LIMIT 1) AS last, (SELECT count(*) FROM scan) AS looked) AS m
+LEFT JOIN found f ON true ORDER BY f.id DESC

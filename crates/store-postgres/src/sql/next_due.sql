@@ -1,0 +1,3 @@
+SELECT min((SELECT j.due_at FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane = l.id AND j.awaits_batch IS NULL
+            ORDER BY j.due_at, j.id LIMIT 1))
+FROM redrive.lanes l

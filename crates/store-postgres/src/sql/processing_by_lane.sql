@@ -1,0 +1,1 @@
+SELECT lane, count(*) FROM redrive.jobs WHERE state = 'processing' GROUP BY lane

@@ -1,0 +1,356 @@
+//! The store: its pools, and the trait handed to verbs and readers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use redrive_model::breaker::Breaker;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, instant};
+use redrive_store::{
+    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired,
+    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, Lease, NewEvent, Page, PageRequest, Purge,
+    Purged, QueueStats, Result, RetryBy, Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate,
+};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection, PgPool};
+
+use crate::error::{Kind, breathe, kind, once, repeating, store_error};
+use crate::horizon::Horizon;
+use crate::hot::Hot;
+use crate::lanes::Lanes;
+use crate::options::Options;
+use crate::read::{dead, jobs, overview, trail};
+use crate::sql::Sql;
+use crate::verb::enqueue::{self, Fault};
+use crate::verb::group::{self, Grouping};
+use crate::verb::{act, breaker, claim, finish, lease, purge};
+use crate::wake::Wake;
+
+/// A call of at least this size goes its own way instead of joining a group.
+const LARGE: usize = 100;
+
+/// What the verbs share.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    /// For claim, finish and enqueue.
+    pub(crate) hot: Hot,
+    /// For looking, and for what people do.
+    pub(crate) pool: PgPool,
+    /// Kept for heartbeats, so that no slow query can take their connection.
+    pub(crate) leases: PgPool,
+    pub(crate) sql: Sql,
+    pub(crate) schema: String,
+    pub(crate) lanes: Lanes,
+    pub(crate) horizon: Horizon,
+    pub(crate) wake: Wake,
+    /// Where the next walk over lanes begins; 0 unless there are very many.
+    pub(crate) cursor: AtomicI32,
+    /// The last successes were members of batches: the next ones probably are too.
+    pub(crate) batches_seen: AtomicBool,
+}
+
+/// Redrive's scale-out store.
+#[derive(Debug)]
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+    grouping: Grouping,
+}
+
+impl PostgresStore {
+    /// Connects with default options.
+    pub async fn open(url: &str) -> Result<Self> {
+        Options::default().open(url).await
+    }
+
+    pub(crate) fn start(hot: Hot, pool: PgPool, leases: PgPool, connect: PgConnectOptions, schema: &str) -> Self {
+        let inner = Arc::new(Inner {
+            wake: Wake::start(leases.clone(), connect, schema),
+            hot,
+            pool,
+            leases,
+            sql: Sql::new(schema),
+            schema: schema.to_owned(),
+            lanes: Lanes::default(),
+            horizon: Horizon::default(),
+            cursor: AtomicI32::new(0),
+            batches_seen: AtomicBool::new(false),
+        });
+        let grouping = Grouping::start(inner.clone());
+        Self { inner, grouping }
+    }
+
+    /// Enqueues inside a transaction of the user's own: the jobs exist when and only when it commits. Workers notice them
+    /// at their next look, because nobody tells us of the commit.
+    pub async fn enqueue_in(&self, tx: &mut PgConnection, call: &Enqueue) -> Result<EnqueueReply> {
+        validate(call)?;
+        let lanes = repeating!(enqueue::lanes(&self.inner, &call.jobs))?;
+        enqueue::in_transaction(tx, &self.inner, call, &lanes).await.map_err(group::fault)
+    }
+
+    /// Publishes events inside a transaction of the user's own.
+    pub async fn publish_in(&self, tx: &mut PgConnection, events: &[NewEvent]) -> Result<()> {
+        publish(&self.inner, tx, events).await.map_err(store_error)
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        self.inner.hot.close();
+        self.inner.pool.close().await;
+        self.inner.leases.close().await;
+    }
+}
+
+async fn publish(inner: &Inner, conn: &mut PgConnection, events: &[NewEvent]) -> sqlx::Result<()> {
+    sqlx::query(inner.sql.publish.text())
+        .bind(events.iter().map(|e| e.topic.as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|e| e.payload.as_slice()).collect::<Vec<_>>())
+        .execute(conn)
+        .await
+        .map(drop)
+}
+
+/// Makes a call in a transaction that may be repeated without harm.
+macro_rules! repeating_fault {
+    ($call:expr) => {{
+        let mut tries = 0u32;
+        loop {
+            match $call.await {
+                Ok(value) => break Ok(value),
+                Err(Fault::Db(error)) if tries < 3 && kind(&error) != Kind::Final => {
+                    tries += 1;
+                    breathe(tries).await;
+                }
+                Err(fault) => break Err(group::fault(fault)),
+            }
+        }
+    }};
+}
+
+/// Makes a call in a transaction that must not be repeated when its answer was lost.
+macro_rules! once_fault {
+    ($call:expr) => {{
+        let mut tries = 0u32;
+        loop {
+            match $call.await {
+                Ok(value) => break Ok(value),
+                Err(Fault::Db(error)) if kind(&error) == Kind::Lost => {
+                    break Err(StoreError::Unknown { reason: format!("the answer was lost: {error}") });
+                }
+                Err(Fault::Db(error)) if tries < 3 && kind(&error) == Kind::Retry => {
+                    tries += 1;
+                    breathe(tries).await;
+                }
+                Err(fault) => break Err(group::fault(fault)),
+            }
+        }
+    }};
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn now(&self) -> Result<Timestamp> {
+        let ms: i64 = repeating!(sqlx::query_scalar(self.inner.sql.now.text()).fetch_one(&self.inner.pool))?;
+        Ok(instant::from_millis(ms))
+    }
+
+    async fn enqueue(&self, call: Enqueue) -> Result<EnqueueReply> {
+        validate(&call)?;
+        let inner = &*self.inner;
+        if enqueue::is_plain(&call) {
+            let jobs = match call.jobs.len() {
+                0 => Vec::new(),
+                n if n >= LARGE => group::plain(inner, &call.jobs).await?,
+                _ => self.grouping.enqueue(call.jobs).await?,
+            };
+            return Ok(EnqueueReply { jobs, replayed: false });
+        }
+        // Ids make it safe to repeat: what a lost commit has written is found again.
+        let lanes = repeating!(enqueue::lanes(inner, &call.jobs))?;
+        let reply = repeating_fault!(async {
+            let mut lent = inner.hot.take().await?;
+            let mut tx = lent.conn().begin().await?;
+            let reply = enqueue::in_transaction(&mut tx, inner, &call, &lanes).await?;
+            let done = tx.commit().await;
+            lent.settle(done)?;
+            Ok(reply)
+        })?;
+        inner.wake.hint();
+        Ok(reply)
+    }
+
+    async fn publish(&self, events: Vec<NewEvent>) -> Result<()> {
+        once!(async {
+            let mut conn = self.inner.pool.acquire().await?;
+            publish(&self.inner, &mut conn, &events).await
+        })
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
+        once!(claim::claim(&self.inner, &claim))
+    }
+
+    async fn extend(&self, worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Result<Vec<Extension>> {
+        repeating!(lease::extend(&self.inner, worker, &leases, ttl))
+    }
+
+    async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
+        lease::check_state(&state)?;
+        repeating!(lease::save_state(&self.inner, lease, &state))
+    }
+
+    async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {
+        let answers = repeating_fault!(finish::finish(&self.inner, &finishes))?;
+        let requeued = finishes.iter().any(|f| matches!(f.step, redrive_store::Step::Requeue { .. }));
+        if requeued || self.inner.batches_seen.load(std::sync::atomic::Ordering::Relaxed) {
+            self.inner.wake.hint();
+        }
+        Ok(answers)
+    }
+
+    async fn leases_of(&self, worker: WorkerId) -> Result<Vec<Claimed>> {
+        repeating!(claim::leases_of(&self.inner, worker))
+    }
+
+    async fn expired(&self, limit: usize) -> Result<Vec<Expired>> {
+        repeating!(lease::expired(&self.inner, limit))
+    }
+
+    async fn beat(&self, beat: WorkerBeat) -> Result<()> {
+        repeating!(lease::beat(&self.inner, &beat))
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerRow>> {
+        repeating!(overview::workers(&self.inner))
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        repeating!(overview::next_due(&self.inner))
+    }
+
+    async fn wait_for_work(&self, at_most: Duration) {
+        self.inner.wake.wait(at_most).await;
+    }
+
+    async fn cancel(&self, jobs: Vec<JobId>, keep: Option<Duration>) -> Result<Vec<Acted>> {
+        once_fault!(act::cancel(&self.inner, &jobs, keep))
+    }
+
+    async fn retry(&self, jobs: Vec<JobId>, by: RetryBy) -> Result<Vec<Acted>> {
+        once_fault!(act::retry(&self.inner, &jobs, &by))
+    }
+
+    async fn give_up(&self, call: GiveUp) -> Result<Vec<Acted>> {
+        once_fault!(act::give_up(&self.inner, &call))
+    }
+
+    async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>> {
+        repeating_fault!(act::reschedule(&self.inner, &jobs, due_at))
+    }
+
+    async fn discard(&self, offsets: Vec<Offset>) -> Result<u64> {
+        once!(act::discard(&self.inner, &offsets))
+    }
+
+    async fn move_group(&self, group: &Fingerprint, to: GroupState) -> Result<bool> {
+        once!(act::move_group(&self.inner, group, to))
+    }
+
+    async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()> {
+        repeating!(breaker::pause(&self.inner, workload, by))
+    }
+
+    async fn resume(&self, workload: Option<&str>) -> Result<()> {
+        repeating!(breaker::resume(&self.inner, workload))
+    }
+
+    async fn paused(&self) -> Result<Vec<String>> {
+        repeating!(overview::paused(&self.inner))
+    }
+
+    async fn breakers(&self) -> Result<Vec<BreakerRow>> {
+        repeating!(breaker::breakers(&self.inner, None))
+    }
+
+    async fn breaker(&self, target: &Target) -> Result<Option<BreakerRow>> {
+        Ok(repeating!(breaker::breakers(&self.inner, Some(target)))?.into_iter().next())
+    }
+
+    async fn swap_breaker(&self, target: &Target, expected: Option<i64>, machine: &Breaker) -> Result<Swapped> {
+        once!(breaker::swap(&self.inner, target, expected, machine))
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<JobRow>> {
+        repeating!(jobs::job(&self.inner, id))
+    }
+
+    async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>> {
+        repeating_fault!(jobs::jobs(&self.inner, &filter, &page))
+    }
+
+    async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>> {
+        repeating!(trail::attempts(&self.inner, job))
+    }
+
+    async fn job_events(&self, job: JobId) -> Result<Vec<Event>> {
+        repeating!(trail::job_events(&self.inner, job))
+    }
+
+    async fn events_after(&self, after: EventSeq, limit: usize) -> Result<Vec<Event>> {
+        repeating_fault!(trail::events_after(&self.inner, after, limit))
+    }
+
+    async fn last_event(&self) -> Result<EventSeq> {
+        repeating!(trail::last_event(&self.inner))
+    }
+
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>> {
+        repeating!(jobs::batch(&self.inner, id))
+    }
+
+    async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>> {
+        repeating_fault!(dead::dead_letters(&self.inner, &filter, &page))
+    }
+
+    async fn count_dead(&self, filter: DeadFilter) -> Result<u64> {
+        repeating!(dead::count_dead(&self.inner, &filter))
+    }
+
+    async fn dead_letter(&self, offset: Offset) -> Result<Option<DeadRow>> {
+        repeating!(dead::dead_letter(&self.inner, offset))
+    }
+
+    async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {
+        repeating_fault!(dead::groups(&self.inner, &filter, &page))
+    }
+
+    async fn counts(&self) -> Result<Counts> {
+        repeating!(overview::counts(&self.inner))
+    }
+
+    async fn queue(&self) -> Result<QueueStats> {
+        repeating!(overview::queue(&self.inner))
+    }
+
+    async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>> {
+        repeating_fault!(act::expire(&self.inner, &jobs))
+    }
+
+    async fn purge(&self, chunk: Purge) -> Result<Purged> {
+        repeating!(purge::purge(&self.inner, chunk))
+    }
+
+    async fn purge_events(&self, upto: EventSeq, limit: usize) -> Result<u64> {
+        repeating!(purge::purge_events(&self.inner, upto, limit))
+    }
+
+    async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64> {
+        repeating!(purge::prune_attempts(&self.inner, job, keep))
+    }
+
+    async fn forget(&self, before: Timestamp) -> Result<u64> {
+        repeating!(purge::forget(&self.inner, before))
+    }
+}

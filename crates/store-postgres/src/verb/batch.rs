@@ -1,0 +1,137 @@
+//! Batch counters: exact, because they change in the transaction that changes the member, under the batch's row lock.
+
+use std::collections::BTreeMap;
+
+use redrive_model::batch::{Counters, EndRule, end_state};
+use redrive_model::limits::MAX_LABEL_BYTES;
+use redrive_model::{BatchId, BatchState, Code, instant, text};
+use redrive_store::{NewBatch, StoreError};
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use super::enqueue::Fault;
+use crate::row;
+use crate::store::Inner;
+
+/// How the counters of a batch change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Change {
+    pub(crate) total: i64,
+    pub(crate) ok: i64,
+    pub(crate) failed: i64,
+    pub(crate) hard: i64,
+    pub(crate) cancelled: i64,
+    pub(crate) seal: bool,
+    pub(crate) last_failure: Option<(Code, String)>,
+    pub(crate) dead_offset: Option<i64>,
+}
+
+/// Opens a batch; one that is there already stays as it is.
+pub(crate) async fn open(conn: &mut PgConnection, inner: &Inner, new: &NewBatch) -> sqlx::Result<()> {
+    sqlx::query(inner.sql.open_batch.text())
+        .bind(new.id.as_uuid())
+        .bind(new.workload.as_str())
+        .bind(new.owner.as_ref().map(|o| o.as_str()))
+        .bind(new.label.as_deref().map(|label| text::one_line(label, MAX_LABEL_BYTES, false)))
+        .bind(new.end_rule.as_str())
+        .bind(new.keep.map(|k| instant::add_ms(0, k)))
+        .execute(conn)
+        .await
+        .map(drop)
+}
+
+#[derive(Default)]
+struct Columns {
+    id: Vec<Uuid>,
+    state: Vec<&'static str>,
+    sealed: Vec<bool>,
+    total: Vec<i64>,
+    ok: Vec<i64>,
+    failed: Vec<i64>,
+    hard: Vec<i64>,
+    cancelled: Vec<i64>,
+    now: Vec<i64>,
+    finished: Vec<Option<i64>>,
+    purge: Vec<Option<i64>>,
+    code: Vec<Option<&'static str>>,
+    message: Vec<Option<String>>,
+    dead: Vec<Option<i64>>,
+}
+
+/// Changes counters and, where everybody is back, ends the batch and wakes whoever waits for it. Batches are locked in
+/// the order of their ids, so that two callers cannot wait for each other.
+pub(crate) async fn apply(conn: &mut PgConnection, inner: &Inner, mut changes: BTreeMap<BatchId, Change>) -> Result<(), Fault> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<Uuid> = changes.keys().map(|id| id.as_uuid()).collect();
+    let rows = sqlx::query(inner.sql.lock_batches.text()).bind(&ids).fetch_all(&mut *conn).await?;
+    let (mut columns, mut ended, mut now) = (Columns::default(), Vec::new(), 0);
+    for r in &rows {
+        let id = BatchId::from_uuid(r.try_get(0)?);
+        let Some(change) = changes.remove(&id) else { continue };
+        let before = row::word(r, 1, BatchState::parse)?;
+        let was_sealed: bool = r.try_get(2)?;
+        if was_sealed && change == (Change { seal: true, ..Change::default() }) {
+            continue;
+        }
+        if was_sealed && change.total > 0 {
+            return Err(StoreError::Invalid(format!("batch {id} is sealed and takes no further members")).into());
+        }
+        let counter = |n: usize, by: i64| row::many(r, n).map(|v| v.saturating_add_signed(by));
+        let counters = Counters {
+            total: counter(3, change.total)?,
+            ok: counter(4, change.ok)?,
+            failed: counter(5, change.failed)?,
+            hard: counter(6, change.hard)?,
+            cancelled: counter(7, change.cancelled)?,
+        };
+        let sealed = was_sealed || change.seal;
+        let state = end_state(&counters, sealed, row::word(r, 8, EndRule::parse)?);
+        now = r.try_get(10)?;
+        let finished = state.is_ended().then_some(now);
+        let keep: Option<i64> = r.try_get(9)?;
+        if state.is_ended() && !before.is_ended() {
+            ended.push(id.as_uuid());
+        }
+        let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        columns.id.push(id.as_uuid());
+        columns.state.push(state.as_str());
+        columns.sealed.push(sealed);
+        columns.total.push(number(counters.total));
+        columns.ok.push(number(counters.ok));
+        columns.failed.push(number(counters.failed));
+        columns.hard.push(number(counters.hard));
+        columns.cancelled.push(number(counters.cancelled));
+        columns.now.push(now);
+        columns.finished.push(finished);
+        columns.purge.push(finished.and(keep).map(|keep| now.saturating_add(keep)));
+        columns.code.push(change.last_failure.as_ref().map(|(code, _)| code.name()));
+        columns.message.push(change.last_failure.map(|(_, message)| message));
+        columns.dead.push(change.dead_offset);
+    }
+    if let Some(id) = changes.keys().next() {
+        return Err(StoreError::NotFound { what: format!("batch {id}") }.into());
+    }
+    sqlx::query(inner.sql.update_batches.text())
+        .bind(columns.id)
+        .bind(columns.state)
+        .bind(columns.sealed)
+        .bind(columns.total)
+        .bind(columns.ok)
+        .bind(columns.failed)
+        .bind(columns.hard)
+        .bind(columns.cancelled)
+        .bind(columns.now)
+        .bind(columns.finished)
+        .bind(columns.purge)
+        .bind(columns.code)
+        .bind(columns.message)
+        .bind(columns.dead)
+        .execute(&mut *conn)
+        .await?;
+    if !ended.is_empty() {
+        sqlx::query(inner.sql.batches_ended.text()).bind(ended).bind(now).execute(conn).await?;
+    }
+    Ok(())
+}

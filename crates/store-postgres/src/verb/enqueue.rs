@@ -1,0 +1,220 @@
+//! Handing work in: all of the call, or nothing.
+//!
+//! A call that only creates jobs is one statement. Dedupe keys, batches and idempotency keys need a look at other rows
+//! and go through a transaction.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use redrive_model::{BatchId, JobId, instant};
+use redrive_store::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
+use sqlx::{PgConnection, Row};
+
+use super::batch::{self, Change};
+use crate::lanes::LaneKey;
+use crate::row;
+use crate::store::Inner;
+
+/// A call in a transaction can fail for a reason of its own or of the database's.
+pub(crate) enum Fault {
+    Db(sqlx::Error),
+    Store(StoreError),
+}
+
+impl From<sqlx::Error> for Fault {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Db(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Whether one statement is enough.
+pub(crate) fn is_plain(call: &Enqueue) -> bool {
+    call.open.is_empty()
+        && call.seal.is_empty()
+        && call.idempotency.is_none()
+        && call.jobs.iter().all(|job| job.dedupe.is_none() && job.batch.is_none())
+}
+
+/// The lanes of these jobs. Made before any transaction, on connections of our own.
+pub(crate) async fn lanes(inner: &Inner, jobs: &[NewJob]) -> sqlx::Result<Vec<i32>> {
+    let mut met: HashMap<LaneKey, i32> = HashMap::new();
+    let mut lanes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let key = LaneKey { workload: job.workload.clone(), targets: job.targets.clone(), priority: job.priority };
+        let lane = match met.get(&key) {
+            Some(lane) => *lane,
+            None => {
+                let lane = inner.lanes.intern(&inner.pool, &inner.sql, &key).await?;
+                met.insert(key, lane);
+                lane
+            }
+        };
+        lanes.push(lane);
+    }
+    Ok(lanes)
+}
+
+/// Creates the jobs whose id and key are free; answers which ones those were.
+pub(crate) async fn insert(conn: &mut PgConnection, inner: &Inner, jobs: &[&NewJob], lanes: &[i32]) -> sqlx::Result<HashSet<JobId>> {
+    let failures = || jobs.iter().map(|j| j.rejected.as_ref());
+    let due = jobs.iter().map(|j| match j.when {
+        When::In(wait) => (Some(instant::add_ms(0, wait)), None),
+        When::At(at) => (None, Some(instant::to_millis(at))),
+    });
+    let (due_in, due_at): (Vec<Option<i64>>, Vec<Option<i64>>) = due.unzip();
+    let rows = sqlx::query(inner.sql.enqueue.text())
+        .bind(jobs.iter().map(|j| j.id.as_uuid()).collect::<Vec<_>>())
+        .bind(lanes)
+        .bind(jobs.iter().map(|j| j.owner.as_ref().map(|o| o.as_str())).collect::<Vec<_>>())
+        .bind(due_in)
+        .bind(due_at)
+        .bind(jobs.iter().map(|j| j.max_attempts.map(|n| i32::try_from(n).unwrap_or(i32::MAX))).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|j| j.batch.map(|b| b.as_uuid())).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|j| dedupe(j)).collect::<Vec<_>>())
+        .bind(failures().map(|f| f.map(|f| f.code.name())).collect::<Vec<_>>())
+        .bind(failures().map(|f| f.map(|f| f.public_message())).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|j| j.keep.map(|k| instant::add_ms(0, k))).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|j| j.clean_label()).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|j| j.input.as_slice()).collect::<Vec<_>>())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(|r| row::job(r, 0)).collect()
+}
+
+/// A job refused at the door holds no key.
+fn dedupe(job: &NewJob) -> Option<Vec<u8>> {
+    job.dedupe.filter(|_| job.rejected.is_none()).map(|key| key.as_bytes().to_vec())
+}
+
+/// The whole call inside a transaction, which the caller commits.
+pub(crate) async fn in_transaction(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    call: &Enqueue,
+    lanes: &[i32],
+) -> Result<EnqueueReply, Fault> {
+    if let Some(idempotency) = &call.idempotency
+        && let Some(reply) = answered_before(conn, inner, idempotency).await?
+    {
+        return Ok(reply);
+    }
+    for new in &call.open {
+        batch::open(conn, inner, new).await?;
+    }
+    let answers = create(conn, inner, &call.jobs, lanes).await?;
+    let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+    for (job, answer) in call.jobs.iter().zip(&answers) {
+        if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
+            let change = changes.entry(id).or_default();
+            change.total += 1;
+            if let Some(failure) = &job.rejected {
+                change.failed += 1;
+                change.hard += i64::from(!failure.code.is_retryable());
+                change.last_failure = Some((failure.code, failure.public_message().to_owned()));
+            }
+        }
+    }
+    for id in &call.seal {
+        changes.entry(*id).or_default().seal = true;
+    }
+    batch::apply(conn, inner, changes).await?;
+    let reply = EnqueueReply { jobs: answers, replayed: false };
+    if let Some(idempotency) = &call.idempotency {
+        sqlx::query(inner.sql.set_idempotency_reply.text())
+            .bind(idempotency.owner.as_str())
+            .bind(&idempotency.key)
+            .bind(reply.to_kept())
+            .execute(conn)
+            .await?;
+    }
+    Ok(reply)
+}
+
+async fn create(conn: &mut PgConnection, inner: &Inner, jobs: &[NewJob], lanes: &[i32]) -> Result<Vec<Enqueued>, Fault> {
+    let mut answers: Vec<Option<Enqueued>> = vec![None; jobs.len()];
+    // A twin that ends between our insert and our look is gone when we look: then the insert is tried again.
+    for _ in 0..10 {
+        let open: Vec<usize> = answers.iter().enumerate().filter(|(_, a)| a.is_none()).map(|(n, _)| n).collect();
+        if open.is_empty() {
+            break;
+        }
+        let picked: Vec<&NewJob> = open.iter().filter_map(|&n| jobs.get(n)).collect();
+        let picked_lanes: Vec<i32> = open.iter().filter_map(|&n| lanes.get(n).copied()).collect();
+        let made = insert(conn, inner, &picked, &picked_lanes).await?;
+        for (&n, job) in open.iter().zip(&picked) {
+            if made.contains(&job.id)
+                && let Some(answer) = answers.get_mut(n)
+            {
+                *answer = Some(Enqueued::Created(job.id));
+            }
+        }
+        if made.len() < picked.len() {
+            existing(conn, inner, jobs, &mut answers).await?;
+        }
+    }
+    let unsettled = || StoreError::Unavailable { reason: "a twin of a job keeps changing".into() };
+    answers.into_iter().map(|a| a.ok_or_else(|| unsettled().into())).collect()
+}
+
+/// Finds out who was there before.
+async fn existing(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    jobs: &[NewJob],
+    answers: &mut [Option<Enqueued>],
+) -> Result<(), Fault> {
+    let open: Vec<(i64, &NewJob)> = (0i64..)
+        .zip(jobs)
+        .zip(answers.iter())
+        .filter(|(_, answer)| answer.is_none())
+        .map(|(numbered, _)| numbered)
+        .collect();
+    let rows = sqlx::query(inner.sql.find_existing.text())
+        .bind(open.iter().map(|(n, _)| *n).collect::<Vec<_>>())
+        .bind(open.iter().map(|(_, j)| j.id.as_uuid()).collect::<Vec<_>>())
+        .bind(open.iter().map(|(_, j)| dedupe(j)).collect::<Vec<_>>())
+        .fetch_all(conn)
+        .await?;
+    for r in rows {
+        let n = usize::try_from(r.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
+        let id = row::job(&r, 1)?;
+        let same: bool = r.try_get(2)?;
+        if let Some(answer) = answers.get_mut(n) {
+            *answer = Some(if same { Enqueued::Existing(id) } else { Enqueued::Duplicate(id) });
+        }
+    }
+    Ok(())
+}
+
+/// Claims the key for this transaction. Somebody with the same key waits here until we are through.
+async fn answered_before(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    idempotency: &Idempotency,
+) -> Result<Option<EnqueueReply>, Fault> {
+    let taken = sqlx::query(inner.sql.insert_idempotency.text())
+        .bind(idempotency.owner.as_str())
+        .bind(&idempotency.key)
+        .bind(idempotency.request_hash.as_slice())
+        .bind("[]")
+        .execute(&mut *conn)
+        .await?;
+    if taken.rows_affected() == 1 {
+        return Ok(None);
+    }
+    let row = sqlx::query(inner.sql.find_idempotency.text())
+        .bind(idempotency.owner.as_str())
+        .bind(&idempotency.key)
+        .fetch_one(conn)
+        .await?;
+    if row.try_get::<Vec<u8>, _>(0)? != idempotency.request_hash {
+        return Err(StoreError::IdempotencyMismatch.into());
+    }
+    let reply: String = row.try_get(1)?;
+    Ok(Some(EnqueueReply::from_kept(&reply)?))
+}

@@ -1,0 +1,86 @@
+//! Keeping leases, saving state under them, and finding those that ran out.
+
+use std::time::Duration;
+
+use redrive_model::limits::MAX_STATE_BYTES;
+use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
+use redrive_store::{Expired, Extension, Lease, Result, StoreError, StoredFacts, WorkerBeat};
+use sqlx::Row;
+
+use crate::row;
+use crate::store::Inner;
+
+pub(crate) async fn extend(inner: &Inner, worker: WorkerId, leases: &[Lease], ttl: Duration) -> sqlx::Result<Vec<Extension>> {
+    let rows = sqlx::query(inner.sql.extend.text())
+        .bind(worker.as_uuid())
+        .bind(leases.iter().map(|l| l.job.as_uuid()).collect::<Vec<_>>())
+        .bind(leases.iter().map(|l| l.token.0).collect::<Vec<_>>())
+        .bind(instant::add_ms(0, ttl))
+        .fetch_all(&inner.leases)
+        .await?;
+    let answer = |r: &sqlx::postgres::PgRow| {
+        Ok(match (r.try_get::<Option<i64>, _>(0)?, r.try_get::<bool, _>(1)?) {
+            (Some(until), _) => Extension::Held(instant::from_millis(until)),
+            (None, true) => Extension::Contended,
+            (None, false) => Extension::Lost,
+        })
+    };
+    rows.iter().map(answer).collect()
+}
+
+pub(crate) fn check_state(state: &[u8]) -> Result<()> {
+    if state.len() > MAX_STATE_BYTES {
+        let text = format!("execution state has {} bytes, at most {MAX_STATE_BYTES} are allowed", state.len());
+        return Err(StoreError::Invalid(text));
+    }
+    Ok(())
+}
+
+pub(crate) async fn save_state(inner: &Inner, lease: Lease, state: &[u8]) -> sqlx::Result<bool> {
+    let saved = sqlx::query(inner.sql.save_state.text())
+        .bind(lease.job.as_uuid())
+        .bind(lease.token.0)
+        .bind(state)
+        .execute(&inner.pool)
+        .await?;
+    Ok(saved.rows_affected() == 1)
+}
+
+pub(crate) async fn expired(inner: &Inner, limit: usize) -> sqlx::Result<Vec<Expired>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = sqlx::query(inner.sql.expired.text()).bind(limit).fetch_all(&inner.pool).await?;
+    let read = |r: &sqlx::postgres::PgRow| {
+        let facts = StoredFacts {
+            attempt: row::count(r, 6)?,
+            crashes: row::count(r, 8)?,
+            releases: row::count(r, 9)?,
+            spent: r.try_get(10)?,
+            alone: r.try_get(2)?,
+            probe: r.try_get(11)?,
+            queued_at: row::at(r, 12)?,
+        };
+        Ok(Expired {
+            lease: Lease { job: row::job(r, 0)?, token: LeaseToken(r.try_get(3)?) },
+            workload: row::checked(r, 1, str::parse::<WorkloadName>)?,
+            worker: WorkerId::from_uuid(r.try_get(4)?),
+            expired_at: row::at(r, 5)?,
+            max_attempts: row::opt_count(r, 7)?,
+            facts: JobFacts::from(facts),
+            worker_alive: r.try_get(13)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+pub(crate) async fn beat(inner: &Inner, beat: &WorkerBeat) -> sqlx::Result<()> {
+    sqlx::query(inner.sql.beat.text())
+        .bind(beat.id.as_uuid())
+        .bind(&beat.name)
+        .bind(&beat.build)
+        .bind(beat.draining)
+        .bind(i32::try_from(beat.concurrency).unwrap_or(i32::MAX))
+        .bind(instant::add_ms(0, beat.ttl))
+        .execute(&inner.leases)
+        .await
+        .map(drop)
+}

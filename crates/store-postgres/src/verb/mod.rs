@@ -1,0 +1,11 @@
+//! What the store can do, one verb a file.
+
+pub(crate) mod act;
+pub(crate) mod batch;
+pub(crate) mod breaker;
+pub(crate) mod claim;
+pub(crate) mod enqueue;
+pub(crate) mod finish;
+pub(crate) mod group;
+pub(crate) mod lease;
+pub(crate) mod purge;

@@ -1,0 +1,162 @@
+//! Lost connections and lost answers, on a real server through a proxy that can cut the wire.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redrive_model::{JobId, Policy, WorkerId, WorkloadName};
+use redrive_store::{Claim, ClaimMode, Enqueue, Enqueued, Finish, Finished, NewJob, Store, StoreError, Want};
+use redrive_store_postgres::{Options, PostgresStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::harness::{execute, schema_name, url};
+
+/// Passes bytes both ways until it is told to lose answers: then what the client says still arrives, and what the server
+/// says does not; the connection ends instead.
+struct Wire {
+    address: String,
+    lose: Arc<AtomicBool>,
+}
+
+impl Wire {
+    async fn to_server() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let lose = Arc::new(AtomicBool::new(false));
+        let server = url().split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
+        let flag = lose.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(&server).await.unwrap();
+                tokio::spawn(pass(client, server, flag.clone()));
+            }
+        });
+        Self { address, lose }
+    }
+
+    fn url(&self) -> String {
+        let direct = url();
+        let host = direct.split('@').nth(1).unwrap().split('/').next().unwrap();
+        direct.replace(host, &self.address)
+    }
+
+    fn lose_answers(&self, yes: bool) {
+        self.lose.store(yes, Ordering::SeqCst);
+    }
+}
+
+async fn pass(client: TcpStream, server: TcpStream, lose: Arc<AtomicBool>) {
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let up = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+    let mut buffer = vec![0u8; 64 << 10];
+    while let Ok(n @ 1..) = from_server.read(&mut buffer).await {
+        // The server has done the work and says so; nobody hears it.
+        if lose.load(Ordering::SeqCst) || to_client.write_all(&buffer[..n]).await.is_err() {
+            break;
+        }
+    }
+    up.abort();
+}
+
+fn job(n: u128) -> NewJob {
+    let id = JobId::from_uuid(uuid::Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + n));
+    NewJob::new(id, WorkloadName::new("work").unwrap(), vec![1])
+}
+
+fn claim() -> Claim {
+    Claim {
+        worker: WorkerId::from_uuid(uuid::Uuid::from_u128(9)),
+        wants: vec![Want { workload: WorkloadName::new("work").unwrap(), limit: 5 }],
+        limit: 5,
+        ttl: Duration::from_secs(60),
+        mode: ClaimMode::Normal,
+        full: Vec::new(),
+    }
+}
+
+async fn open(wire: &Wire) -> (String, PostgresStore) {
+    let schema = schema_name();
+    let store = Options::default().connections(2).schema(&schema).unwrap().open(&wire.url()).await.unwrap();
+    (schema, store)
+}
+
+/// After a first answer is lost the next ones come through again.
+fn heal_soon(wire: &Wire) {
+    let lose = wire.lose.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        lose.store(false, Ordering::SeqCst);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_enqueue_whose_answer_is_lost_makes_one_job() {
+    let wire = Wire::to_server().await;
+    let (schema, store) = open(&wire).await;
+    store.enqueue(Enqueue::jobs(vec![job(1)])).await.unwrap();
+    wire.lose_answers(true);
+    heal_soon(&wire);
+    let reply = store.enqueue(Enqueue::jobs(vec![job(2)])).await.unwrap();
+    assert_eq!(reply.jobs[0].job(), job(2).id);
+    assert!(matches!(reply.jobs[0], Enqueued::Created(_) | Enqueued::Existing(_)));
+    assert_eq!(store.job_events(job(2).id).await.unwrap().len(), 1, "written once");
+    execute(format!("DROP SCHEMA {schema} CASCADE")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_whose_answer_is_lost_is_unknown_and_can_be_read_back() {
+    let wire = Wire::to_server().await;
+    let (schema, store) = open(&wire).await;
+    store.enqueue(Enqueue::jobs(vec![job(1)])).await.unwrap();
+    assert_eq!(store.claim(Claim { limit: 0, ..claim() }).await.unwrap().len(), 0);
+    wire.lose_answers(true);
+    let lost = store.claim(claim()).await.unwrap_err();
+    wire.lose_answers(false);
+    assert!(matches!(lost, StoreError::Unknown { .. }), "{lost}");
+    let held = store.leases_of(claim().worker).await.unwrap();
+    let row = store.job(job(1).id).await.unwrap().unwrap();
+    assert_eq!(held.len() as u32, row.attempt, "what was claimed is found, and counted once");
+    execute(format!("DROP SCHEMA {schema} CASCADE")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_finish_whose_answer_is_lost_is_recorded_once_and_answered_well() {
+    let wire = Wire::to_server().await;
+    let (schema, store) = open(&wire).await;
+    store.enqueue(Enqueue::jobs(vec![job(1)])).await.unwrap();
+    let claimed = store.claim(claim()).await.unwrap();
+    let policy = Policy::reliability();
+    let decision = redrive_model::decide(
+        redrive_model::Outcome::Done(redrive_model::Done::Complete),
+        &claimed[0].facts,
+        &policy,
+        claimed[0].claimed_at,
+        0,
+    );
+    let finish = Finish::decided(claimed[0].lease, &claimed[0].workload, &policy, decision, None, None);
+    wire.lose_answers(true);
+    heal_soon(&wire);
+    let answers = store.finish(vec![finish]).await.unwrap();
+    assert_eq!(answers, [Finished::Recorded(redrive_model::State::Complete)]);
+    assert_eq!(store.attempts(job(1).id).await.unwrap().len(), 1);
+    execute(format!("DROP SCHEMA {schema} CASCADE")).await;
+}
+
+/// O6: a killed backend is replaced without anybody noticing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o6_killed_backends_are_replaced() {
+    let wire = Wire::to_server().await;
+    let (schema, store) = open(&wire).await;
+    for n in 0..10 {
+        store.enqueue(Enqueue::jobs(vec![job(n)])).await.unwrap();
+        execute(format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'redrive' \
+             AND query LIKE '%{schema}.%' AND pid <> pg_backend_pid()"
+        ))
+        .await;
+    }
+    assert_eq!(store.counts().await.unwrap().total(redrive_model::State::Queued), 10);
+    execute(format!("DROP SCHEMA {schema} CASCADE")).await;
+}

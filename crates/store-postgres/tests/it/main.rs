@@ -1,0 +1,12 @@
+//! Postgres under test: the conformance suite, the model-based test, and what only Postgres can get wrong.
+//!
+//! `./test` starts a private server and says where it is in `REDRIVE_TEST_POSTGRES`.
+
+mod commits;
+mod events;
+mod harness;
+mod planner;
+mod schema;
+
+
+redrive_store_conformance::suite!(conformance, crate::harness::Postgres::fresh);
