@@ -31,7 +31,11 @@ fn env(name: &str) -> Option<String> {
 
 /// Where the data is, from flags, environment and defaults.
 pub(crate) fn place(flags: &Database) -> Result<Place, Stop> {
-    let data_dir = flags.data_dir.clone().or_else(|| env("DATA_DIR").map(PathBuf::from)).unwrap_or("redrive-data".into());
+    let data_dir = flags
+        .data_dir
+        .clone()
+        .or_else(|| env("DATA_DIR").map(PathBuf::from))
+        .unwrap_or("redrive-data".into());
     let store = match flags.database_url.clone().or_else(|| env("DATABASE_URL")) {
         None => StoreUrl::Sqlite(data_dir.join("redrive.db")),
         Some(url) => parse_url(&url)?,
@@ -58,9 +62,9 @@ pub(crate) fn listen(flags: &Serve) -> Result<SocketAddr, Stop> {
     match (flags.listen, env("LISTEN")) {
         (Some(address), _) => Ok(address),
         (None, None) => Ok(default),
-        (None, Some(text)) => {
-            text.parse().map_err(|_| Stop::new(Exit::Failed, format!("LISTEN is {text:?}, not an address such as {default}")))
-        }
+        (None, Some(text)) => text.parse().map_err(|_| {
+            Stop::new(Exit::Failed, format!("LISTEN is {text:?}, not an address such as {default}"))
+        }),
     }
 }
 

@@ -47,28 +47,40 @@ CREATE TABLE redrive.jobs (
     batch_id         uuid,
     awaits_batch     uuid,
     replay_id        uuid,
-    state            text     NOT NULL CHECK (state IN ('queued', 'processing', 'complete', 'failed', 'cancelled')),
+    state            text     NOT NULL,
     owner            text,
     spent            text,
     dedupe           bytea    CHECK (length(dedupe) = 32),
     failure_code     text,
     failure_message  text,
     result           text,
-    CONSTRAINT result_only_when_complete CHECK (result IS NULL OR state = 'complete'),
-    CONSTRAINT complete_has_result CHECK (state <> 'complete' OR result IS NOT NULL OR expired_at IS NOT NULL),
-    CONSTRAINT failure_exactly_when_failed
-        CHECK ((failure_code IS NOT NULL) = (state = 'failed') AND (failure_message IS NOT NULL) = (state = 'failed')),
-    CONSTRAINT lease_exactly_when_processing
-        CHECK ((leased_by IS NOT NULL) = (state = 'processing')
-           AND (leased_at IS NOT NULL) = (state = 'processing')
-           AND (lease_expires_at IS NOT NULL) = (state = 'processing')
-           AND (NOT probe OR state = 'processing')),
-    CONSTRAINT attempts_within_cap
-        CHECK (max_attempts IS NULL OR state = 'failed' OR attempt < max_attempts
-            OR (attempt = max_attempts AND state <> 'queued')),
-    CONSTRAINT ended_exactly_when_terminal
-        CHECK ((finished_at IS NOT NULL) = (state IN ('complete', 'failed', 'cancelled'))),
-    CONSTRAINT awaits_only_when_queued CHECK (awaits_batch IS NULL OR state = 'queued')
+    -- The shape of a row in each state: a lease exactly when processing, a failure exactly when failed, a result only when
+    -- complete (and then, unless it has expired), an end exactly when ended, attempts within the cap unless failed. One CASE,
+    -- because it is evaluated at every write.
+    CONSTRAINT row_shape CHECK (CASE state
+        WHEN 'queued' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND NOT probe
+            AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NULL
+            AND (max_attempts IS NULL OR attempt < max_attempts)
+        WHEN 'processing' THEN
+            leased_by IS NOT NULL AND leased_at IS NOT NULL AND lease_expires_at IS NOT NULL
+            AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NULL
+            AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
+        WHEN 'complete' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND NOT probe
+            AND failure_code IS NULL AND failure_message IS NULL AND finished_at IS NOT NULL
+            AND (result IS NOT NULL OR expired_at IS NOT NULL)
+            AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
+        WHEN 'failed' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND NOT probe
+            AND failure_code IS NOT NULL AND failure_message IS NOT NULL AND result IS NULL AND finished_at IS NOT NULL
+            AND awaits_batch IS NULL
+        WHEN 'cancelled' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND NOT probe
+            AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NOT NULL
+            AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
+        ELSE false
+    END)
 ) WITH (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05,
         autovacuum_vacuum_cost_delay = 0);
 

@@ -20,10 +20,14 @@ pub(crate) fn kind(error: &sqlx::Error) -> Kind {
             // Serialization failure, deadlock.
             Some("40001" | "40P01") => Kind::Retry,
             // The server went away under the statement.
-            Some(code) if code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P03" | "25P03") => Kind::Lost,
+            Some(code) if code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P03" | "25P03") => {
+                Kind::Lost
+            }
             Some(_) | None => Kind::Final,
         },
-        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) | sqlx::Error::WorkerCrashed => Kind::Lost,
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) | sqlx::Error::WorkerCrashed => {
+            Kind::Lost
+        }
         _ => Kind::Final,
     }
 }
@@ -48,9 +52,13 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
                 _ => StoreError::Internal(format!("Postgres {code}: {text}")),
             }
         }
-        sqlx::Error::PoolTimedOut => StoreError::Unavailable { reason: "no free connection to Postgres".into() },
+        sqlx::Error::PoolTimedOut => {
+            StoreError::Unavailable { reason: "no free connection to Postgres".into() }
+        }
         sqlx::Error::PoolClosed => StoreError::Unavailable { reason: "the store is closed".into() },
-        error if lost => StoreError::Unavailable { reason: format!("the connection to Postgres broke: {error}") },
+        error if lost => {
+            StoreError::Unavailable { reason: format!("the connection to Postgres broke: {error}") }
+        }
         error => StoreError::Internal(error.to_string()),
     }
 }
@@ -86,7 +94,9 @@ macro_rules! once {
                         $crate::error::breathe(tries).await;
                     }
                     $crate::error::Kind::Lost => {
-                        break Err(redrive_store::StoreError::Unknown { reason: format!("the answer was lost: {error}") });
+                        break Err(redrive_store::StoreError::Unknown {
+                            reason: format!("the answer was lost: {error}"),
+                        });
                     }
                     $crate::error::Kind::Retry | $crate::error::Kind::Final => {
                         break Err($crate::error::store_error(error));

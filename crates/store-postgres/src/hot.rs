@@ -40,7 +40,9 @@ impl Hot {
         let idle = self.idle().pop();
         let conn = match idle {
             Some(conn) => conn,
-            None => tokio::time::timeout(PATIENCE, self.connect.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
+            None => tokio::time::timeout(PATIENCE, self.connect.connect())
+                .await
+                .map_err(|_| sqlx::Error::PoolTimedOut)??,
         };
         Ok(Lent { conn, home: self, _permit: permit })
     }

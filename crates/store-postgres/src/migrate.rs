@@ -27,10 +27,17 @@ async fn up(conn: &mut sqlx::PgConnection, schema: &str) -> Result<()> {
         .await
         .map_err(store_error)?;
     if version < 140_000 {
-        return Err(StoreError::Refused(format!("Postgres {} is too old: 14 or newer is needed", version / 10_000)));
+        return Err(StoreError::Refused(format!(
+            "Postgres {} is too old: 14 or newer is needed",
+            version / 10_000
+        )));
     }
     let mut tx = conn.begin().await.map_err(store_error)?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await.map_err(store_error)?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+        .bind(LOCK)
+        .execute(&mut *tx)
+        .await
+        .map_err(store_error)?;
     let frame = format!(
         "CREATE SCHEMA IF NOT EXISTS {schema};
          CREATE TABLE IF NOT EXISTS {schema}.schema_version (epoch integer NOT NULL, minor integer NOT NULL);"
@@ -51,7 +58,9 @@ async fn up(conn: &mut sqlx::PgConnection, schema: &str) -> Result<()> {
     }
     // A newer minor that a later binary wrote stays: it only added things.
     let newest = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX).max(done);
-    let note = format!("DELETE FROM {schema}.schema_version; INSERT INTO {schema}.schema_version VALUES ({EPOCH}, {newest})");
+    let note = format!(
+        "DELETE FROM {schema}.schema_version; INSERT INTO {schema}.schema_version VALUES ({EPOCH}, {newest})"
+    );
     tx.execute(sqlx::raw_sql(AssertSqlSafe(note))).await.map_err(store_error)?;
     tx.commit().await.map_err(store_error)
 }

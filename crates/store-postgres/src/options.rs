@@ -51,7 +51,9 @@ impl Options {
     pub fn schema(mut self, name: &str) -> Result<Self> {
         let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
         if name.is_empty() || name.len() > 48 || !plain || name.starts_with(|c: char| c.is_ascii_digit()) {
-            let text = format!("{name:?} cannot be a schema: use a-z, 0-9 and '_', at most 48 of them, no digit first");
+            let text = format!(
+                "{name:?} cannot be a schema: use a-z, 0-9 and '_', at most 48 of them, no digit first"
+            );
             return Err(StoreError::Invalid(text));
         }
         self.schema = name.to_owned();
@@ -74,7 +76,8 @@ impl Options {
 
     /// Connects, and brings the schema up to date.
     pub async fn open(self, url: &str) -> Result<PostgresStore> {
-        let bad = |error: sqlx::Error| StoreError::Invalid(format!("the database URL cannot be used: {error}"));
+        let bad =
+            |error: sqlx::Error| StoreError::Invalid(format!("the database URL cannot be used: {error}"));
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(StoreError::Invalid("the database URL must start with postgres://".into()));
         }

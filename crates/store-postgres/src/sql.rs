@@ -132,20 +132,13 @@ statements! {
 pub(crate) mod scan {
     pub(crate) const NEWEST: &str =
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const OWNER: &str =
-        "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const BATCH: &str =
-        "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const FAILED: &str =
-        "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const CANCELLED: &str =
-        "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const PROCESSING: &str =
-        "SELECT id FROM redrive.jobs WHERE state = 'processing' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const QUEUED: &str =
-        "SELECT id FROM redrive.jobs WHERE state = 'queued' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const DEAD_NEWEST: &str =
-        "SELECT seq FROM redrive.dead_letters WHERE ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
+    pub(crate) const OWNER: &str = "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const BATCH: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const FAILED: &str = "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const CANCELLED: &str = "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const PROCESSING: &str = "SELECT id FROM redrive.jobs WHERE state = 'processing' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const QUEUED: &str = "SELECT id FROM redrive.jobs WHERE state = 'queued' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const DEAD_NEWEST: &str = "SELECT seq FROM redrive.dead_letters WHERE ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
     pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM redrive.dead_letters WHERE fingerprint = $6 AND state = 'open' \
          AND ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
 }
@@ -165,8 +158,15 @@ mod tests {
         let schema = format!("prepare_{}", std::process::id());
         crate::Options::default().schema(&schema).unwrap().open(&url()).await.unwrap();
         let mut conn = PgConnection::connect(&url()).await.unwrap();
-        let job_scans =
-            [scan::NEWEST, scan::OWNER, scan::BATCH, scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED];
+        let job_scans = [
+            scan::NEWEST,
+            scan::OWNER,
+            scan::BATCH,
+            scan::FAILED,
+            scan::CANCELLED,
+            scan::PROCESSING,
+            scan::QUEUED,
+        ];
         for (name, statement) in Sql::new(&schema).all() {
             let scans: &[&str] = match name {
                 "jobs" => &job_scans,

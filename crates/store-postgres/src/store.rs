@@ -10,9 +10,10 @@ use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, instant};
 use redrive_store::{
-    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired,
-    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, Lease, NewEvent, Page, PageRequest, Purge,
-    Purged, QueueStats, Result, RetryBy, Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate,
+    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
+    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Store,
+    StoreError, Swapped, WorkerBeat, WorkerRow, validate, validate_finishes, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -65,7 +66,13 @@ impl PostgresStore {
         Options::default().open(url).await
     }
 
-    pub(crate) fn start(hot: Hot, pool: PgPool, leases: PgPool, connect: PgConnectOptions, schema: &str) -> Self {
+    pub(crate) fn start(
+        hot: Hot,
+        pool: PgPool,
+        leases: PgPool,
+        connect: PgConnectOptions,
+        schema: &str,
+    ) -> Self {
         let inner = Arc::new(Inner {
             wake: Wake::start(leases.clone(), connect, schema),
             hot,
@@ -197,11 +204,12 @@ impl Store for PostgresStore {
     }
 
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
-        lease::check_state(&state)?;
+        validate_state(&state)?;
         repeating!(lease::save_state(&self.inner, lease, &state))
     }
 
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {
+        validate_finishes(&finishes)?;
         let answers = repeating_fault!(finish::finish(&self.inner, &finishes))?;
         let requeued = finishes.iter().any(|f| matches!(f.step, redrive_store::Step::Requeue { .. }));
         if requeued || self.inner.batches_seen.load(std::sync::atomic::Ordering::Relaxed) {
@@ -278,7 +286,12 @@ impl Store for PostgresStore {
         Ok(repeating!(breaker::breakers(&self.inner, Some(target)))?.into_iter().next())
     }
 
-    async fn swap_breaker(&self, target: &Target, expected: Option<i64>, machine: &Breaker) -> Result<Swapped> {
+    async fn swap_breaker(
+        &self,
+        target: &Target,
+        expected: Option<i64>,
+        machine: &Breaker,
+    ) -> Result<Swapped> {
         once!(breaker::swap(&self.inner, target, expected, machine))
     }
 

@@ -23,7 +23,7 @@ CREATE TABLE jobs (
     id               BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     lane             INTEGER NOT NULL,
     owner            TEXT,
-    state            TEXT    NOT NULL CHECK (state IN ('queued', 'processing', 'complete', 'failed', 'cancelled')),
+    state            TEXT    NOT NULL,
     due_at           INTEGER NOT NULL,
     lease_token      INTEGER NOT NULL DEFAULT 0,
     leased_by        BLOB,
@@ -49,21 +49,33 @@ CREATE TABLE jobs (
     finished_at      INTEGER,
     expired_at       INTEGER,
     purge_at         INTEGER,
-    CONSTRAINT result_only_when_complete CHECK (result IS NULL OR state = 'complete'),
-    CONSTRAINT complete_has_result CHECK (state <> 'complete' OR result IS NOT NULL OR expired_at IS NOT NULL),
-    CONSTRAINT failure_exactly_when_failed
-        CHECK ((failure_code IS NOT NULL) = (state = 'failed') AND (failure_message IS NOT NULL) = (state = 'failed')),
-    CONSTRAINT lease_exactly_when_processing
-        CHECK ((leased_by IS NOT NULL) = (state = 'processing')
-           AND (leased_at IS NOT NULL) = (state = 'processing')
-           AND (lease_expires_at IS NOT NULL) = (state = 'processing')
-           AND (probe = 0 OR state = 'processing')),
-    CONSTRAINT attempts_within_cap
-        CHECK (max_attempts IS NULL OR state = 'failed' OR attempt < max_attempts
-            OR (attempt = max_attempts AND state <> 'queued')),
-    CONSTRAINT ended_exactly_when_terminal
-        CHECK ((finished_at IS NOT NULL) = (state IN ('complete', 'failed', 'cancelled'))),
-    CONSTRAINT awaits_only_when_queued CHECK (awaits_batch IS NULL OR state = 'queued')
+    -- The shape of a row in each state: a lease exactly when processing, a failure exactly when failed, a result only when
+    -- complete (and then, unless it has expired), an end exactly when ended, attempts within the cap unless failed. One CASE,
+    -- because it is evaluated at every write.
+    CONSTRAINT row_shape CHECK (CASE state
+        WHEN 'queued' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND probe = 0
+            AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NULL
+            AND (max_attempts IS NULL OR attempt < max_attempts)
+        WHEN 'processing' THEN
+            leased_by IS NOT NULL AND leased_at IS NOT NULL AND lease_expires_at IS NOT NULL
+            AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NULL
+            AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
+        WHEN 'complete' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND probe = 0
+            AND failure_code IS NULL AND failure_message IS NULL AND finished_at IS NOT NULL
+            AND (result IS NOT NULL OR expired_at IS NOT NULL)
+            AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
+        WHEN 'failed' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND probe = 0
+            AND failure_code IS NOT NULL AND failure_message IS NOT NULL AND result IS NULL AND finished_at IS NOT NULL
+            AND awaits_batch IS NULL
+        WHEN 'cancelled' THEN
+            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND probe = 0
+            AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NOT NULL
+            AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
+        ELSE 0
+    END)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX jobs_ready ON jobs (lane, due_at) WHERE state = 'queued';

@@ -30,8 +30,9 @@ impl Lanes {
     /// Reads them all.
     pub(crate) fn load(conn: &Connection) -> Result<Self> {
         let mut lanes = Self::default();
-        let mut statement =
-            conn.prepare_cached("SELECT id, workload, targets, priority, alone FROM lanes").map_err(store_error)?;
+        let mut statement = conn
+            .prepare_cached("SELECT id, workload, targets, priority, alone FROM lanes")
+            .map_err(store_error)?;
         let mut rows = statement.query([]).map_err(store_error)?;
         while let Some(row) = rows.next().map_err(store_error)? {
             let get = |n: usize| row.get::<_, String>(n).map_err(store_error);
@@ -52,9 +53,14 @@ impl Lanes {
             return Ok(*id);
         }
         let id: i64 = conn
-            .prepare_cached("INSERT INTO lanes (workload, targets, priority, alone) VALUES (?1, ?2, ?3, ?4) RETURNING id")
+            .prepare_cached(
+                "INSERT INTO lanes (workload, targets, priority, alone) VALUES (?1, ?2, ?3, ?4) RETURNING id",
+            )
             .and_then(|mut s| {
-                s.query_row(params![key.workload.as_str(), key.targets.key(), key.priority, key.alone], |row| row.get(0))
+                s.query_row(
+                    params![key.workload.as_str(), key.targets.key(), key.priority, key.alone],
+                    |row| row.get(0),
+                )
             })
             .map_err(store_error)?;
         for target in key.targets.iter() {

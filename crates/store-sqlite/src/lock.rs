@@ -37,7 +37,8 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 let _ = file.read_to_string(&mut text);
-                let who = text.split_whitespace().nth(1).map(|pid| format!(" (process {pid})")).unwrap_or_default();
+                let who =
+                    text.split_whitespace().nth(1).map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(StoreError::Refused(format!(
                     "{} is in use by another redrive process{who}: one process at a time may work on an SQLite file",
                     database.display()
@@ -98,7 +99,9 @@ impl FileLock {
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(line.as_bytes()))
             .and_then(|()| file.sync_all())
-            .map_err(|error| StoreError::Unavailable { reason: format!("cannot write the lock file: {error}") })
+            .map_err(|error| StoreError::Unavailable {
+                reason: format!("cannot write the lock file: {error}"),
+            })
     }
 }
 

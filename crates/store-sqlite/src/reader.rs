@@ -46,7 +46,8 @@ impl Readers {
                 None => open_reader(&pool.path)?,
             };
             // One snapshot for all statements of a read: counts add up, and no event is purged between two of them.
-            let result = conn.unchecked_transaction().map_err(store_error).and_then(|snapshot| work(&snapshot));
+            let result =
+                conn.unchecked_transaction().map_err(store_error).and_then(|snapshot| work(&snapshot));
             // A connection that failed is not put back: the next reader makes a fresh one.
             if result.is_ok() {
                 pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);

@@ -48,7 +48,9 @@ pub(crate) fn opt_at(row: &Row<'_>, n: usize) -> Result<Option<Timestamp>> {
 }
 
 pub(crate) fn owner(row: &Row<'_>, n: usize) -> Result<Option<Owner>> {
-    row.get::<_, Option<String>>(n)?.map(|text| Owner::new(text).map_err(|e| bad(n, &e.to_string()))).transpose()
+    row.get::<_, Option<String>>(n)?
+        .map(|text| Owner::new(text).map_err(|e| bad(n, &e.to_string())))
+        .transpose()
 }
 
 /// A stored code. One that only a newer version knows reads as `UNKNOWN`.

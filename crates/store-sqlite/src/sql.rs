@@ -92,11 +92,10 @@ statements! {
 
 /// Ways to pick a bounded number of jobs, newest first. `:before` is the cursor, `:scan` the bound.
 pub(crate) mod scan {
-    pub(crate) const NEWEST: &str = "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
-    pub(crate) const OWNER: &str =
-        "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
-    pub(crate) const BATCH: &str =
-        "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const NEWEST: &str =
+        "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const OWNER: &str = "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const BATCH: &str = "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const STOPPED: &str = "SELECT id FROM jobs WHERE state = :state AND state IN ('failed', 'cancelled') \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const PROCESSING: &str = "SELECT id FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' \
@@ -117,7 +116,8 @@ mod tests {
     #[test]
     fn every_statement_prepares_on_the_schema() {
         let conn = open_writer(Place::Memory).unwrap();
-        let job_scans = [scan::NEWEST, scan::OWNER, scan::BATCH, scan::STOPPED, scan::PROCESSING, scan::QUEUED];
+        let job_scans =
+            [scan::NEWEST, scan::OWNER, scan::BATCH, scan::STOPPED, scan::PROCESSING, scan::QUEUED];
         for (name, sql) in ALL {
             let scans: &[&str] = match *name {
                 "jobs" => &job_scans,

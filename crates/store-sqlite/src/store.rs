@@ -11,9 +11,10 @@ use redrive_model::group::GroupState;
 use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId};
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
-    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired,
-    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, Lease, NewEvent, Page, PageRequest, Purge,
-    Purged, QueueStats, Result, RetryBy, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
+    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
+    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Store,
+    StoreError, Swapped, WorkerBeat, WorkerRow,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -94,7 +95,13 @@ impl SqliteStore {
         }
         let again = path.to_owned();
         let writer = Writer::start(conn, clock.clone(), move || open_writer(Place::File(&again)))?;
-        Ok(Self { writer: Some(writer), readers: Some(Readers::new(path)), clock, lock: Some(lock), work: Notify::new() })
+        Ok(Self {
+            writer: Some(writer),
+            readers: Some(Readers::new(path)),
+            clock,
+            lock: Some(lock),
+            work: Notify::new(),
+        })
     }
 
     /// Runs a user's own statements and enqueues in one transaction, on the writer. The closure must not take long:
@@ -106,7 +113,10 @@ impl SqliteStore {
         self.write_work(move |tx| work(&mut Transaction { tx })).await
     }
 
-    async fn write<T: Send + 'static>(&self, work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static) -> Result<T> {
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match &self.writer {
             Some(writer) => writer.write(work).await,
             None => Err(StoreError::Refused("the database was opened for reading only".into())),
@@ -125,7 +135,10 @@ impl SqliteStore {
         result
     }
 
-    async fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.read(work).await,
             // In memory there is one connection only.
@@ -261,7 +274,12 @@ impl Store for SqliteStore {
         self.read(move |conn| Ok(read::breakers(conn, Some(&target))?.into_iter().next())).await
     }
 
-    async fn swap_breaker(&self, target: &Target, expected: Option<i64>, machine: &Breaker) -> Result<Swapped> {
+    async fn swap_breaker(
+        &self,
+        target: &Target,
+        expected: Option<i64>,
+        machine: &Breaker,
+    ) -> Result<Swapped> {
         let (target, machine) = (target.clone(), machine.clone());
         self.write_work(move |tx| breaker::swap(tx, &target, expected, &machine)).await
     }

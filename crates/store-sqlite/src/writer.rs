@@ -115,7 +115,8 @@ pub(crate) fn in_savepoint<T>(tx: &mut Tx<'_>, work: impl FnOnce(&mut Tx<'_>) ->
     execute(tx.conn, "SAVEPOINT work")?;
     let before = tx.tallies.clone();
     // What a panic leaves in `tx` is put right below: counts are restored, lanes are read again.
-    let panicked = |_| Err(StoreError::Internal("a closure panicked inside a transaction; it was undone".into()));
+    let panicked =
+        |_| Err(StoreError::Internal("a closure panicked inside a transaction; it was undone".into()));
     let result = catch_unwind(AssertUnwindSafe(|| work(tx))).unwrap_or_else(panicked);
     let result = result.and_then(|value| execute(tx.conn, "RELEASE work").map(|()| value));
     if let Err(error) = &result {
@@ -166,7 +167,8 @@ impl State {
             let mut lost = None;
             while let Some(work) = next {
                 let now = instant::to_millis(self.clock.now());
-                let mut tx = Tx { conn: &self.conn, now, lanes: &mut self.lanes, tallies: &mut tallies, lost: None };
+                let mut tx =
+                    Tx { conn: &self.conn, now, lanes: &mut self.lanes, tallies: &mut tallies, lost: None };
                 answers.extend(work(Ok(&mut tx)));
                 lost = tx.lost;
                 let more = lost.is_none() && started.elapsed() < GROUP_TIME;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use redrive_model::decide::Spent;
-use redrive_model::{BatchId, JobFacts, JobId, LeaseToken, Owner, Target, TargetSet, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{
+    BatchId, JobFacts, JobId, LeaseToken, Owner, Target, TargetSet, Timestamp, WorkerId, WorkloadName,
+};
 
 /// The right to run one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -74,7 +74,10 @@ impl NewJob {
     /// The label as it is stored.
     #[must_use]
     pub fn clean_label(&self) -> Option<String> {
-        self.label.as_deref().map(|label| text::one_line(label, MAX_LABEL_BYTES, false)).filter(|l| !l.is_empty())
+        self.label
+            .as_deref()
+            .map(|label| text::one_line(label, MAX_LABEL_BYTES, false))
+            .filter(|l| !l.is_empty())
     }
 }
 
@@ -173,7 +176,8 @@ impl EnqueueReply {
     /// Reads back what [`EnqueueReply::to_kept`] wrote, for a request that is made again.
     pub fn from_kept(kept: &str) -> Result<Self> {
         let bad = |why: String| StoreError::Internal(format!("a kept reply cannot be read: {why}"));
-        let words: Vec<(String, JobId)> = serde_json::from_str(kept).map_err(|error| bad(error.to_string()))?;
+        let words: Vec<(String, JobId)> =
+            serde_json::from_str(kept).map_err(|error| bad(error.to_string()))?;
         let answer = |(word, id): (String, JobId)| match word.as_str() {
             "created" => Ok(Enqueued::Created(id)),
             "existing" => Ok(Enqueued::Existing(id)),
@@ -205,7 +209,10 @@ pub fn validate(call: &Enqueue) -> Result<()> {
             ));
         }
         if job.priority > MAX_PRIORITY {
-            return invalid(format!("priority {} of job {} is not between 0 and {MAX_PRIORITY}", job.priority, job.id));
+            return invalid(format!(
+                "priority {} of job {} is not between 0 and {MAX_PRIORITY}",
+                job.priority, job.id
+            ));
         }
         if job.max_attempts == Some(0) {
             return invalid(format!("job {} may not have a cap of 0 attempts", job.id));
@@ -217,7 +224,9 @@ pub fn validate(call: &Enqueue) -> Result<()> {
     if let Some(idempotency) = &call.idempotency {
         let len = idempotency.key.len();
         if len == 0 || len > MAX_NAME_BYTES || idempotency.key.chars().any(char::is_control) {
-            return invalid(format!("an idempotency key has 1 to {MAX_NAME_BYTES} bytes and no control characters"));
+            return invalid(format!(
+                "an idempotency key has 1 to {MAX_NAME_BYTES} bytes and no control characters"
+            ));
         }
     }
     Ok(())

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use redrive_model::decide::{Charge, DeadReason, Due, Requeue, Spent};
 use redrive_model::fingerprint::Fingerprint;
+use redrive_model::limits::MAX_STATE_BYTES;
 use redrive_model::{Code, Decision, Failure, NextStep, Policy, Rule, State, Target, WorkloadName};
 
-use crate::Lease;
+use crate::{Lease, Result, StoreError};
 
 /// By which right the attempt is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,14 +120,18 @@ impl Finish {
         let mut failure = failure;
         let step = match decision.step {
             NextStep::Complete => Step::Complete { result: None, keep: policy.keep.complete },
-            NextStep::Requeue { why, due, charge, spent, alone } => Step::Requeue { why, due, charge, spent, alone },
+            NextStep::Requeue { why, due, charge, spent, alone } => {
+                Step::Requeue { why, due, charge, spent, alone }
+            }
             NextStep::GiveUp { reason, code } => {
                 failure = Some(given_up(failure, code, decision.because));
                 Step::Fail { reason, keep: policy.keep.failed }
             }
         };
-        let fingerprint = failure.as_ref().map(|f| Fingerprint::new(f.code, workload, target.as_ref(), &f.message));
-        let report = Report { rule: decision.because, policy: policy.version(), failure, fingerprint, target };
+        let fingerprint =
+            failure.as_ref().map(|f| Fingerprint::new(f.code, workload, target.as_ref(), &f.message));
+        let report =
+            Report { rule: decision.because, policy: policy.version(), failure, fingerprint, target };
         Self { lease, authority: Authority::Holder, step, report, state: None }
     }
 
@@ -184,6 +189,29 @@ fn given_up(failure: Option<Failure>, code: Option<Code>, rule: Rule) -> Failure
             .with("last_message", failure.message),
         (None, code) => Failure::new(code.unwrap_or(Code::Unknown), rule.sentence()),
     }
+}
+
+/// Checks a call before anything is written. Both stores use this, so that both refuse the same things in the same words.
+pub fn validate_finishes(finishes: &[Finish]) -> Result<()> {
+    for f in finishes {
+        let told = f.report.failure.is_some() && f.report.fingerprint.is_some();
+        if matches!(f.step, Step::Fail { .. }) && !told {
+            let text = "a job can only be failed with a failure that says why, and its group";
+            return Err(StoreError::Invalid(text.into()));
+        }
+        f.state.as_deref().map_or(Ok(()), validate_state)?;
+    }
+    Ok(())
+}
+
+/// Checks execution state before it is saved.
+pub fn validate_state(state: &[u8]) -> Result<()> {
+    if state.len() > MAX_STATE_BYTES {
+        let text =
+            format!("execution state has {} bytes, at most {MAX_STATE_BYTES} are allowed", state.len());
+        return Err(StoreError::Invalid(text));
+    }
+    Ok(())
 }
 
 /// What became of one finish.

@@ -20,14 +20,16 @@ mod store;
 
 pub use act::{Acted, GiveUp, RetryBy};
 pub use breaker::{BreakerRow, Swapped};
-pub use claim::{Claim, ClaimMode, Claimed, Expired, Extension, Lease, StoredFacts, Want, WorkerBeat, WorkerRow};
-pub use enqueue::{Enqueue, Enqueued, EnqueueReply, Idempotency, NewBatch, NewJob, When, validate};
+pub use claim::{
+    Claim, ClaimMode, Claimed, Expired, Extension, Lease, StoredFacts, Want, WorkerBeat, WorkerRow,
+};
+pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob, When, validate};
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};
-pub use finish::{Authority, Finish, Finished, Report, Step};
+pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, validate_state};
 pub use read::{
-    AttemptRow, BatchRow, Counts, DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, Page,
-    PageRequest, QueueStats, StateCount,
+    AttemptRow, BatchRow, Counts, DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, JobFilter, JobRow,
+    LaneCount, Page, PageRequest, QueueStats, StateCount,
 };
 pub use retention::{Purge, Purged};
 pub use store::Store;

@@ -8,8 +8,8 @@ use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::limits::MAX_PAGE;
 use redrive_model::{
-    BatchId, BatchState, Code, JobId, LeaseToken, Offset, Owner, ReplayId, Shown, State, Target, TargetSet, Timestamp, WorkerId,
-    WorkloadName,
+    BatchId, BatchState, Code, JobId, LeaseToken, Offset, Owner, ReplayId, Shown, State, Target, TargetSet,
+    Timestamp, WorkerId, WorkloadName,
 };
 
 use crate::{Result, StoreError};
@@ -32,7 +32,8 @@ impl PageRequest {
 
     /// Reads the cursor as what the list is sorted by.
     pub fn after<T: std::str::FromStr>(&self) -> Result<Option<T>> {
-        let bad = || StoreError::Invalid("the page cursor is not one of ours: start from the first page".into());
+        let bad =
+            || StoreError::Invalid("the page cursor is not one of ours: start from the first page".into());
         self.cursor.as_deref().map(|text| text.parse().map_err(|_| bad())).transpose()
     }
 }

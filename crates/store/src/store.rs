@@ -8,9 +8,10 @@ use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerI
 use std::time::Duration;
 
 use crate::{
-    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired,
-    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, Lease, NewEvent, Page, PageRequest, Purge,
-    Purged, QueueStats, Result, RetryBy, Swapped, WorkerBeat, WorkerRow,
+    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
+    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Swapped,
+    WorkerBeat, WorkerRow,
 };
 
 /// Where jobs live.
@@ -106,7 +107,12 @@ pub trait Store: Send + Sync + 'static {
     async fn breaker(&self, target: &Target) -> Result<Option<BreakerRow>>;
 
     /// Writes a breaker if its version is still `expected` (`None`: if it does not exist).
-    async fn swap_breaker(&self, target: &Target, expected: Option<i64>, breaker: &Breaker) -> Result<Swapped>;
+    async fn swap_breaker(
+        &self,
+        target: &Target,
+        expected: Option<i64>,
+        breaker: &Breaker,
+    ) -> Result<Swapped>;
 
     // --- looking -----------------------------------------------------------------------------------------------
 

@@ -24,9 +24,17 @@ pub(crate) fn run(name: &str) -> Result<(), Stop> {
 
 fn unknown(name: &str) -> Stop {
     let wanted = name.to_ascii_uppercase();
-    let near = REGISTRY.iter().map(|e| e.name).filter(|known| known.contains(&wanted) || wanted.contains(known)).take(5);
+    let near = REGISTRY
+        .iter()
+        .map(|e| e.name)
+        .filter(|known| known.contains(&wanted) || wanted.contains(known))
+        .take(5);
     let near: Vec<&str> = near.collect();
-    let hint = if near.is_empty() { "see docs/failures.md".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
+    let hint = if near.is_empty() {
+        "see docs/failures.md".to_owned()
+    } else {
+        format!("did you mean {}?", near.join(", "))
+    };
     let name = text::one_line(name, 64, false);
     Stop::new(Exit::NotFound, format!("no failure code is called {name:?}: {hint}"))
 }

@@ -5,7 +5,10 @@ fn explain_says_what_a_code_means() {
     let out = run(&["explain", "gw_timeout"]);
     assert_eq!(out.status.code(), Some(0));
     let text = String::from_utf8(out.stdout).unwrap();
-    assert!(text.contains("Conversion is taking too long.") && text.contains("docs/failures/GW_TIMEOUT.md"), "{text}");
+    assert!(
+        text.contains("Conversion is taking too long.") && text.contains("docs/failures/GW_TIMEOUT.md"),
+        "{text}"
+    );
 }
 
 #[test]

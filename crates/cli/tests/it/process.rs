@@ -35,7 +35,11 @@ impl Server {
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
         lines.read_line(&mut first).unwrap();
-        let address = first.trim().strip_prefix("redrive listening on http://").unwrap_or_else(|| panic!("{first:?}")).to_owned();
+        let address = first
+            .trim()
+            .strip_prefix("redrive listening on http://")
+            .unwrap_or_else(|| panic!("{first:?}"))
+            .to_owned();
         Self { child, lines, address }
     }
 

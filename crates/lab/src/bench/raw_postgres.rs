@@ -21,7 +21,13 @@ pub async fn prepare(pool: &PgPool, schema: &str) -> Result<()> {
 }
 
 /// Inserts jobs, payloads and events on `connections` at once; answers jobs per second.
-pub async fn enqueue(pool: &PgPool, schema: &str, total: usize, connections: usize, per_commit: usize) -> Result<f64> {
+pub async fn enqueue(
+    pool: &PgPool,
+    schema: &str,
+    total: usize,
+    connections: usize,
+    per_commit: usize,
+) -> Result<f64> {
     let sql = format!(
         "WITH made AS (INSERT INTO {schema}.jobs (id, lane, state, due_at, created_at, queued_at)
              SELECT id, 1, 'queued', 1, 1, 1 FROM unnest($1::uuid[]) AS i (id) RETURNING id),
@@ -36,9 +42,14 @@ pub async fn enqueue(pool: &PgPool, schema: &str, total: usize, connections: usi
             tokio::spawn(async move {
                 let mut conn = pool.acquire().await?;
                 for _ in 0..total / connections / per_commit {
-                    let ids: Vec<Uuid> = (0..per_commit).map(|_| fresh_id(Timestamp::UNIX_EPOCH).as_uuid()).collect();
+                    let ids: Vec<Uuid> =
+                        (0..per_commit).map(|_| fresh_id(Timestamp::UNIX_EPOCH).as_uuid()).collect();
                     let inputs: Vec<&[u8]> = (0..per_commit).map(|_| INPUT.as_slice()).collect();
-                    sqlx::query(AssertSqlSafe(sql.as_str())).bind(ids).bind(inputs).fetch_one(&mut *conn).await?;
+                    sqlx::query(AssertSqlSafe(sql.as_str()))
+                        .bind(ids)
+                        .bind(inputs)
+                        .fetch_one(&mut *conn)
+                        .await?;
                 }
                 anyhow::Ok(())
             })
@@ -115,7 +126,13 @@ pub async fn barest(pool: &PgPool, schema: &str, total: usize, connections: usiz
     Ok(per_second(total, started))
 }
 
-async fn two_steps(pool: &PgPool, total: usize, connections: usize, claim: String, finish: Option<String>) -> Result<f64> {
+async fn two_steps(
+    pool: &PgPool,
+    total: usize,
+    connections: usize,
+    claim: String,
+    finish: Option<String>,
+) -> Result<f64> {
     let started = Instant::now();
     let tasks: Vec<_> = (0..connections)
         .map(|_| {

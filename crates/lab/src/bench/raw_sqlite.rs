@@ -27,7 +27,8 @@ pub fn open(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-const INSERT_JOB: &str = "INSERT INTO jobs (id, lane, state, due_at, created_at, queued_at) VALUES (?1, 1, 'queued', ?2, ?2, ?2)";
+const INSERT_JOB: &str =
+    "INSERT INTO jobs (id, lane, state, due_at, created_at, queued_at) VALUES (?1, 1, 'queued', ?2, ?2, ?2)";
 const INSERT_PAYLOAD: &str = "INSERT INTO payloads (job, input) VALUES (?1, ?2)";
 const INSERT_QUEUED: &str = "INSERT INTO events (job, kind, at, generation) VALUES (?1, 'queued', ?2, 1)";
 
@@ -66,13 +67,16 @@ pub fn drain(conn: &mut Connection, total: usize) -> Result<f64> {
     let mut done = 0;
     while done < total {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let ids: Vec<[u8; 16]> =
-            tx.prepare_cached(READY)?.query_map(params![NOW, BATCH as i64], |r| r.get(0))?.collect::<Result<_, _>>()?;
+        let ids: Vec<[u8; 16]> = tx
+            .prepare_cached(READY)?
+            .query_map(params![NOW, BATCH as i64], |r| r.get(0))?
+            .collect::<Result<_, _>>()?;
         let mut claimed: Vec<([u8; 16], i64, i64, i64, Vec<u8>)> = Vec::with_capacity(ids.len());
         for id in ids {
-            let (token, attempt, generation) = tx
-                .prepare_cached(CLAIM)?
-                .query_row(params![id, worker, NOW, NOW + 60_000], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+            let (token, attempt, generation) =
+                tx.prepare_cached(CLAIM)?.query_row(params![id, worker, NOW, NOW + 60_000], |r| {
+                    Ok((r.get(0)?, r.get(1)?, r.get(2)?))
+                })?;
             let input = tx.prepare_cached(PAYLOAD)?.query_row(params![id], |r| r.get(1))?;
             claimed.push((id, token, attempt, generation, input));
         }
@@ -94,7 +98,9 @@ pub fn barest(path: &Path, total: usize) -> Result<f64> {
     let mut conn = Connection::open(path)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     conn.pragma_update(None, "synchronous", "FULL")?;
-    conn.execute_batch("CREATE TABLE q (id INTEGER PRIMARY KEY, claimed INTEGER NOT NULL DEFAULT 0, input BLOB NOT NULL)")?;
+    conn.execute_batch(
+        "CREATE TABLE q (id INTEGER PRIMARY KEY, claimed INTEGER NOT NULL DEFAULT 0, input BLOB NOT NULL)",
+    )?;
     let tx = conn.transaction()?;
     for _ in 0..total {
         tx.prepare_cached("INSERT INTO q (input) VALUES (?1)")?.execute(params![INPUT])?;

@@ -85,7 +85,9 @@ async fn sqlite(args: &Args) -> Result<Vec<Line>> {
     let mut lines = vec![enqueue, drain, barest, singles];
     if args.full > 0 {
         let dir = tempfile::tempdir_in(&args.folder)?;
-        let open = async |name: &str| anyhow::Ok(Arc::new(SqliteStore::open(dir.path().join(name)).await?) as Arc<dyn Store>);
+        let open = async |name: &str| {
+            anyhow::Ok(Arc::new(SqliteStore::open(dir.path().join(name)).await?) as Arc<dyn Store>)
+        };
         full(args, "SQLite", open("empty.db").await?, open("full.db").await?, &mut lines).await?;
     }
     Ok(lines)
@@ -95,9 +97,12 @@ async fn postgres(args: &Args, url: &str) -> Result<Vec<Line>> {
     let pool = PgPoolOptions::new().max_connections(8).connect(url).await?;
     let mut lines = Vec::new();
     for connections in [1usize, 4] {
-        let mut enqueue = line(format!("Postgres enqueue, {connections} conn. /s"), "raw", Promise::AtLeast(0.7));
-        let mut drain = line(format!("Postgres claim+finish, {connections} conn. /s"), "raw", Promise::AtLeast(0.7));
-        let mut barest = line(format!("Postgres claim+finish, {connections} conn. /s"), "barest", Promise::AtLeast(0.4));
+        let mut enqueue =
+            line(format!("Postgres enqueue, {connections} conn. /s"), "raw", Promise::AtLeast(0.7));
+        let mut drain =
+            line(format!("Postgres claim+finish, {connections} conn. /s"), "raw", Promise::AtLeast(0.7));
+        let mut barest =
+            line(format!("Postgres claim+finish, {connections} conn. /s"), "barest", Promise::AtLeast(0.4));
         for _ in 0..args.rounds {
             let store = fresh(&pool, url, "bench_raw").await?;
             drop(store);
@@ -113,7 +118,8 @@ async fn postgres(args: &Args, url: &str) -> Result<Vec<Line>> {
         }
         lines.extend([enqueue, drain, barest]);
     }
-    let mut singles = line("Postgres single enqueue, 64 callers /s", "commit per call", Promise::AtLeast(3.0));
+    let mut singles =
+        line("Postgres single enqueue, 64 callers /s", "commit per call", Promise::AtLeast(3.0));
     for _ in 0..args.rounds {
         drop(fresh(&pool, url, "bench_raw").await?);
         raw_postgres::prepare(&pool, "bench_raw").await?;
@@ -139,7 +145,13 @@ async fn fresh(pool: &PgPool, url: &str, schema: &str) -> Result<Arc<dyn Store>>
     Ok(Arc::new(store))
 }
 
-async fn full(args: &Args, name: &str, empty: Arc<dyn Store>, filled: Arc<dyn Store>, lines: &mut Vec<Line>) -> Result<()> {
+async fn full(
+    args: &Args,
+    name: &str,
+    empty: Arc<dyn Store>,
+    filled: Arc<dyn Store>,
+    lines: &mut Vec<Line>,
+) -> Result<()> {
     let mut claim = line(format!("{name} claim p99 with a full table, µs"), "empty", Promise::AtMost(1.5));
     scale::fill(&filled, args.full, args.full).await?;
     for _ in 0..args.rounds {
@@ -148,7 +160,9 @@ async fn full(args: &Args, name: &str, empty: Arc<dyn Store>, filled: Arc<dyn St
     }
     lines.push(claim);
     let (before, highest, after) = scale::memory(&empty, 200_000).await?;
-    println!("{name}: draining 200,000 jobs: {before:.0} MiB before, {highest:.0} MiB at most, {after:.0} MiB after");
+    println!(
+        "{name}: draining 200,000 jobs: {before:.0} MiB before, {highest:.0} MiB at most, {after:.0} MiB after"
+    );
     let mut memory = line(format!("{name} memory while draining, MiB"), "before", Promise::AtMost(1.2));
     memory.ours.push(highest);
     memory.other.push(before);

@@ -98,9 +98,9 @@ fn correct_protocol_holds_for_two_jobs_that_share_their_workers() {
     assert_all_properties_hold(2, 3, 0, 1);
 }
 
+/// Over two million states, a minute: `./test --long` runs it.
 #[test]
-#[ignore = "over two million states: a minute, for the nightly run"]
-fn correct_protocol_holds_for_two_jobs_with_releases() {
+fn long_correct_protocol_holds_for_two_jobs_with_releases() {
     assert_all_properties_hold(2, 3, 1, 1);
 }
 

@@ -12,7 +12,8 @@ use crate::kit::{Kit, TTL, ids, secs, target, workload};
 /// A claim answers with no more than it was asked for, zero included, and the rest stays for the next one.
 pub async fn c1_a_claim_never_exceeds_its_limit(h: &dyn Harness) {
     let k = Kit::new(h);
-    let put = k.put(vec![k.job(), k.job_on(&["gateway"]), k.job(), k.job_of("other"), k.job_on(&["disk"])]).await;
+    let put =
+        k.put(vec![k.job(), k.job_on(&["gateway"]), k.job(), k.job_of("other"), k.job_on(&["disk"])]).await;
     assert_eq!(k.claim(0).await, []);
     let first = k.claim_ids(3).await;
     let second = k.claim_ids(3).await;

@@ -171,6 +171,46 @@ pub async fn a_reader_that_fell_behind_is_told_that_events_are_gone(h: &dyn Harn
     Audit { events: false, ..Audit::default() }.run(&*k.store).await;
 }
 
+/// Retention beside a slow reader: it gets the next event or is told that it is gone, at no moment a later one.
+pub async fn a_purge_beside_a_reader_never_hides_a_gap(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let second = h.second().await;
+    const ROUNDS: u32 = 150;
+    let write = async {
+        for round in 0..ROUNDS {
+            let numbered =
+                |n: u32| NewEvent { topic: "n".into(), payload: (round * 10 + n).to_be_bytes().to_vec() };
+            k.store.publish((0..10).map(numbered).collect()).await.unwrap();
+            let newest = k.store.last_event().await.unwrap();
+            k.store.purge_events(newest, 1_000).await.unwrap();
+        }
+    };
+    let read = async {
+        let (mut at, mut next, mut told) = (EventSeq(0), None, 0);
+        let deadline = std::time::Instant::now() + secs(60);
+        while next != Some(ROUNDS * 10) {
+            match second.events_after(at, 2).await {
+                Ok(events) => {
+                    for event in events {
+                        let number = u32::from_be_bytes(event.payload.unwrap().try_into().unwrap());
+                        assert_eq!(number, next.unwrap_or(number), "an event was skipped in silence");
+                        (at, next) = (event.seq, Some(number + 1));
+                    }
+                }
+                Err(StoreError::EventsGone { oldest }) => {
+                    (at, next, told) = (EventSeq(oldest.0 - 1), None, told + 1);
+                }
+                Err(other) => panic!("{other:?}"),
+            }
+            assert!(std::time::Instant::now() < deadline, "at {at}, {next:?} is next");
+            tokio::task::yield_now().await;
+        }
+        told
+    };
+    let ((), _told) = futures::join!(write, read);
+    k.audit().await;
+}
+
 /// Users' own events stand in the same stream, in the order they were given, with their bytes as they were.
 pub async fn published_events_stand_in_the_stream(h: &dyn Harness) {
     let k = Kit::new(h);

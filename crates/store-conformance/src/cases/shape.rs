@@ -8,96 +8,127 @@ use redrive_store::{NewJob, When};
 use crate::Harness;
 use crate::kit::{Kit, secs};
 
+/// What no row of a state may become. `id` and `due_at` stand for any id and any instant.
+const IMPOSSIBLE: &[(&str, &[&str])] = &[
+    (
+        "queued",
+        &[
+            "leased_by = id",
+            "leased_at = due_at",
+            "lease_expires_at = due_at",
+            "probe = (attempt >= 0)",
+            "failure_code = 'UNKNOWN'",
+            "failure_message = 'x'",
+            "result = 'x'",
+            "finished_at = due_at",
+            "attempt = 3",
+            "attempt = -1",
+        ],
+    ),
+    (
+        "processing",
+        &[
+            "leased_by = NULL",
+            "leased_at = NULL",
+            "lease_expires_at = NULL",
+            "failure_code = 'UNKNOWN'",
+            "failure_message = 'x'",
+            "result = 'x'",
+            "finished_at = due_at",
+            "awaits_batch = id",
+            "attempt = 4",
+        ],
+    ),
+    (
+        "complete",
+        &[
+            "leased_by = id",
+            "leased_at = due_at",
+            "lease_expires_at = due_at",
+            "probe = (attempt >= 0)",
+            "failure_code = 'UNKNOWN'",
+            "failure_message = 'x'",
+            "result = NULL",
+            "finished_at = NULL",
+            "awaits_batch = id",
+            "attempt = 4",
+        ],
+    ),
+    (
+        "failed",
+        &[
+            "leased_by = id",
+            "leased_at = due_at",
+            "lease_expires_at = due_at",
+            "probe = (attempt >= 0)",
+            "failure_code = NULL",
+            "failure_message = NULL",
+            "result = 'x'",
+            "finished_at = NULL",
+            "awaits_batch = id",
+            "max_attempts = 0",
+        ],
+    ),
+    (
+        "cancelled",
+        &[
+            "leased_by = id",
+            "leased_at = due_at",
+            "lease_expires_at = due_at",
+            "probe = (attempt >= 0)",
+            "failure_code = 'UNKNOWN'",
+            "failure_message = 'x'",
+            "result = 'x'",
+            "finished_at = NULL",
+            "awaits_batch = id",
+            "attempt = 4",
+        ],
+    ),
+];
+
 /// Raw statements that would break a rule of the jobs table are refused by a CHECK.
 pub async fn e7_the_database_refuses_impossible_jobs(h: &dyn Harness) {
     let k = Kit::new(h);
     one_in_each_state(&k).await;
-    let queued = "state = 'queued'";
-    let processing = "state = 'processing'";
-    let complete = "state = 'complete'";
-    let failed = "state = 'failed'";
-    let cancelled = "state = 'cancelled'";
-    for (set, rows) in [
-        // A result only when complete, and then always unless it expired.
-        ("result = 'x'", queued),
-        ("result = 'x'", processing),
-        ("result = 'x'", failed),
-        ("result = 'x'", cancelled),
-        ("result = NULL", complete),
-        // A failure exactly when failed.
-        ("failure_code = 'UNKNOWN'", queued),
-        ("failure_message = 'x'", queued),
-        ("failure_code = 'UNKNOWN', failure_message = 'x'", processing),
-        ("failure_code = 'UNKNOWN', failure_message = 'x'", complete),
-        ("failure_code = 'UNKNOWN', failure_message = 'x'", cancelled),
-        ("failure_code = NULL", failed),
-        ("failure_message = NULL", failed),
-        // A lease exactly when processing.
-        ("leased_by = NULL", processing),
-        ("leased_at = NULL", processing),
-        ("lease_expires_at = NULL", processing),
-        ("lease_expires_at = due_at", queued),
-        ("leased_at = due_at", complete),
-        ("leased_at = due_at", failed),
-        ("leased_at = due_at", cancelled),
-        // No more executions than the cap, and a queued job can still run.
-        ("attempt = 3", queued),
-        ("attempt = 4", processing),
-        ("attempt = 4", complete),
-        ("attempt = 4", cancelled),
-        ("attempt = -1", queued),
-        ("max_attempts = 0", queued),
-        // Ended exactly when terminal.
-        ("finished_at = due_at", queued),
-        ("finished_at = due_at", processing),
-        ("finished_at = NULL", complete),
-        ("finished_at = NULL", failed),
-        ("finished_at = NULL", cancelled),
-        // Only what is queued waits for a batch.
-        ("awaits_batch = leased_by", processing),
+    for (state, changes) in IMPOSSIBLE {
+        for change in *changes {
+            refused(h, &format!("UPDATE jobs SET {change} WHERE state = '{state}'")).await;
+        }
         // States are a closed set, and a state is not changed alone.
-        ("state = 'partial'", queued),
-        ("state = 'uploaded'", queued),
-        ("state = 'complete'", queued),
-        ("state = 'processing'", queued),
-        ("state = 'failed'", queued),
-        ("state = 'cancelled'", queued),
-        ("state = 'queued'", processing),
-        ("state = 'queued'", complete),
-        ("state = 'queued'", failed),
-        ("state = 'queued'", cancelled),
-        ("state = 'failed'", complete),
-    ] {
-        refused(h, &format!("UPDATE jobs SET {set} WHERE {rows}")).await;
+        for to in ["partial", "uploaded", "queued", "processing", "complete", "failed", "cancelled"] {
+            if to != *state {
+                refused(h, &format!("UPDATE jobs SET state = '{to}' WHERE state = '{state}'")).await;
+            }
+        }
     }
     // The same columns change where that is allowed: the statements above are refused for their meaning.
-    for (set, rows) in [
-        ("result = 'y'", complete),
-        ("failure_code = 'UNKNOWN', failure_message = 'y'", failed),
-        ("lease_expires_at = due_at", processing),
-        ("attempt = 2", queued),
-        ("attempt = 4", failed),
+    for (change, state) in [
+        ("result = 'y'", "complete"),
+        ("result = NULL, expired_at = due_at", "complete"),
+        ("failure_code = 'UNKNOWN', failure_message = 'y'", "failed"),
+        ("attempt = 4", "failed"),
+        ("lease_expires_at = due_at, leased_by = id, probe = (attempt >= 0)", "processing"),
+        ("attempt = 2, awaits_batch = id", "queued"),
     ] {
-        h.raw(&format!("UPDATE jobs SET {set} WHERE {rows}")).await.unwrap();
+        h.raw(&format!("UPDATE jobs SET {change} WHERE state = '{state}'")).await.unwrap();
     }
 }
 
 /// Raw statements that would break a rule of batches, dead letters or groups are refused too.
 pub async fn e7_the_database_refuses_impossible_batches_and_letters(h: &dyn Harness) {
     let k = Kit::new(h);
-    let (_, members) = k.put_batch(k.new_batch(), vec![k.job(), k.job()]).await;
-    assert_eq!(members.len(), 2);
-    for claimed in k.claim(1).await {
-        k.fail(&claimed, Code::HandlerFailed).await;
-    }
+    k.put_batch(k.new_batch(), vec![k.job(), k.job()]).await;
+    let claimed = k.claim(2).await;
+    k.fail(&claimed[0], Code::HandlerFailed).await;
     for statement in [
         "UPDATE batches SET ok = 2",
         "UPDATE batches SET ok = -1",
+        "UPDATE batches SET cancelled = -1",
         "UPDATE batches SET failed = -1, hard = -1",
         "UPDATE batches SET hard = 2",
+        "UPDATE batches SET hard = -1",
         "UPDATE batches SET total = 0",
-        "UPDATE batches SET state = 'complete'",
-        "UPDATE batches SET state = 'queued'",
+        "UPDATE batches SET state = 'complete', finished_at = created_at",
         "UPDATE batches SET end_rule = 'lenient'",
         "UPDATE batches SET finished_at = created_at",
         "UPDATE dead_letters SET state = 'replayed'",
@@ -108,7 +139,12 @@ pub async fn e7_the_database_refuses_impossible_batches_and_letters(h: &dyn Harn
     ] {
         refused(h, statement).await;
     }
+    k.complete(&claimed[1]).await;
+    for statement in ["UPDATE batches SET state = 'odd'", "UPDATE batches SET finished_at = NULL"] {
+        refused(h, statement).await;
+    }
     h.raw("UPDATE dead_letters SET state = 'discarded', closed_at = at").await.unwrap();
+    h.raw("UPDATE batches SET state = 'partial'").await.unwrap();
 }
 
 /// A job in each stored state, without targets and with a cap of three.

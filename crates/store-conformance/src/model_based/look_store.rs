@@ -1,12 +1,13 @@
 //! The same look at a real store, and the promises about order that a comparison alone would not see.
 
 use std::fmt::Debug;
+use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
 use futures::try_join;
 use redrive_model::{EventSeq, JobId};
 use redrive_store::{
-    BatchRow, Counts, Event, Expired, GroupFilter, GroupRow, JobFilter, JobRow, PageRequest, Store,
+    BatchRow, Counts, Event, Expired, GroupFilter, GroupRow, JobFilter, JobRow, NewEvent, PageRequest, Store,
     StoreError,
 };
 
@@ -17,6 +18,8 @@ use super::world::World;
 
 /// More events than any sequence makes between two looks.
 const MANY: usize = 100_000;
+/// Topic of the event that ends what a look reads.
+const MARKER: &str = "looked";
 
 /// A promise that a store did not keep, in words.
 #[derive(Debug)]
@@ -95,12 +98,23 @@ impl Look {
     }
 }
 
-/// What came since the last look.
+/// What came since the last look. On Postgres an event is handed out only when no earlier one can still appear, which any
+/// open transaction of the cluster can delay: a marker is published, and everything up to it is waited for.
 async fn new_events(store: &dyn Store, reader: &mut Reader) -> Result<Vec<Event>, Broken> {
-    let events = store.events_after(reader.after, MANY).await?;
+    store.publish(vec![NewEvent { topic: MARKER.into(), payload: Vec::new() }]).await?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut events: Vec<Event> = Vec::new();
+    while events.last().is_none_or(|event| event.topic.as_deref() != Some(MARKER)) {
+        if Instant::now() > deadline {
+            return Err(Broken(format!("the newest event is not handed out; {} came", events.len())));
+        }
+        let more = store.events_after(reader.after, MANY).await?;
+        reader.after = more.last().map_or(reader.after, |event| event.seq);
+        events.extend(more);
+    }
     rising("events", events.iter().map(|event| event.seq))?;
-    reader.after = events.last().map_or(reader.after, |event| event.seq);
     same("last_event", &reader.after, &store.last_event().await?)?;
+    events.pop();
     Ok(events)
 }
 

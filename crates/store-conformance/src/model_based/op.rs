@@ -119,6 +119,8 @@ pub(crate) enum LeasePick {
     Standing(usize),
     /// Of those that stand on a job that has crashed before.
     Crashed(usize),
+    /// Of those whose job runs under a newer one.
+    Superseded(usize),
     /// Of all that were ever given.
     Given(usize),
     /// One that never was.

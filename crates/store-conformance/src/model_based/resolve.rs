@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
-use redrive_model::{Code, Failure, Outcome, Rule, Timestamp, decide, instant};
+use redrive_model::{Code, Failure, JobId, Outcome, Rule, State, Timestamp, decide, instant};
 use redrive_store::{Claim, ClaimMode, Finish, GiveUp, Lease, NewEvent, RetryBy, Want, WorkerBeat};
 
 use super::call::Call;
@@ -39,7 +39,7 @@ impl World {
             Op::SaveState { lease, state } => {
                 Call::SaveState { lease: self.lease(*lease).0, state: vec![*state; 3] }
             }
-            Op::Finish(ops) => Call::Finish(ops.iter().map(|op| self.finish_call(op)).collect()),
+            Op::Finish(ops) => Call::Finish(in_turn(ops.iter().map(|op| self.finish_call(op)).collect())),
             Op::FinishAgain(nth) => {
                 let again = self
                     .finished
@@ -48,7 +48,7 @@ impl World {
                     .map(|last| self.finished[last - nth % (last + 1)].clone());
                 Call::Finish(again.unwrap_or_default())
             }
-            Op::Reclaim { limit, policy } => Call::Finish(self.reclaim_calls(*limit, *policy)),
+            Op::Reclaim { limit, policy } => Call::Finish(in_turn(self.reclaim_calls(*limit, *policy))),
             Op::Cancel { jobs, keep } => Call::Cancel { jobs: self.jobs(jobs), keep: keep.map(seconds) },
             Op::Retry { jobs, replay } => {
                 let replay = replay.then(|| universe::replay(self.fresh()));
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    fn jobs(&self, picks: &[JobPick]) -> Vec<redrive_model::JobId> {
+    fn jobs(&self, picks: &[JobPick]) -> Vec<JobId> {
         picks.iter().map(|pick| self.job(*pick)).collect()
     }
 
@@ -143,8 +143,31 @@ impl World {
         let failure = Failure::new(code, "given up while it waited");
         let target = (code == Code::GwUnavailable).then(|| universe::target(1));
         let fingerprint = Fingerprint::new(code, &universe::workload(0), target.as_ref(), &failure.message);
-        GiveUp { jobs: self.jobs(jobs), reason, rule, failure, fingerprint, target, keep: keep.map(seconds) }
+        let waits = |id: &JobId| self.reference.jobs.get(id).is_some_and(|job| job.state == State::Queued);
+        let jobs = sorted_where(self.jobs(jobs), waits, |id| *id);
+        GiveUp { jobs, reason, rule, failure, fingerprint, target, keep: keep.map(seconds) }
     }
+}
+
+/// What is the newest failure of a call with several is nobody's promise: they are handed in by id, in the places that
+/// failures have among the rest.
+fn in_turn(finishes: Vec<Finish>) -> Vec<Finish> {
+    sorted_where(finishes, |finish| finish.report.failure.is_some(), |finish| finish.lease.job)
+}
+
+/// Sorts some of the items among themselves; the others keep their places.
+fn sorted_where<T: Clone, K: Ord>(
+    mut items: Vec<T>,
+    which: impl Fn(&T) -> bool,
+    key: impl Fn(&T) -> K,
+) -> Vec<T> {
+    let mut chosen: Vec<T> = items.iter().filter(|item| which(item)).cloned().collect();
+    chosen.sort_by_key(key);
+    let places = items.iter_mut().filter(|item| which(item)).collect::<Vec<_>>();
+    for (place, item) in places.into_iter().zip(chosen) {
+        *place = item;
+    }
+    items
 }
 
 pub(super) fn seconds(n: u8) -> Duration {

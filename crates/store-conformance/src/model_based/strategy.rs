@@ -57,11 +57,11 @@ fn op(world: &World) -> impl Strategy<Value = Op> + use<> {
     let if_any = |n: usize, weight: u32| if n > 0 { weight } else { 1 };
     Union::new_weighted(vec![
         (new, enqueue(waiting).prop_map(Op::Enqueue).boxed()),
-        (if ready == 0 && later > 0 { 30 } else { 6 }, (1..=60_000u64).prop_map(Op::Advance).boxed()),
+        (if ready == 0 && later > 0 { 30 } else { 6 }, wait().prop_map(Op::Advance).boxed()),
         (2, (1..=72u64).prop_map(|hours| Op::Advance(hours * 3_600_000)).boxed()),
         (if ready > 0 { 36 } else { 8 }, claim(world).prop_map(Op::Claim).boxed()),
         (if_any(leases, 32), vec(finish(), 1..=3).prop_map(Op::Finish).boxed()),
-        (if_any(crashed, 12), crash().boxed()),
+        (if_any(crashed, 20), crash().boxed()),
         (if_any(world.finished.len(), 4), (0..6usize).prop_map(Op::FinishAgain).boxed()),
         (if_any(world.enqueued.len(), 3), (0..6usize).prop_map(Op::EnqueueAgain).boxed()),
         (
@@ -165,15 +165,14 @@ fn claim(world: &World) -> impl Strategy<Value = ClaimOp> + use<> {
     let probe = r.breakers.keys().any(|target| r.gate(target).probe.is_some());
     let mode = prop_oneof![
         8 => Just(ModeOp::Normal),
-        if alone { 12 } else { 1 } => Just(ModeOp::Alone),
+        if alone { 24 } else { 1 } => Just(ModeOp::Alone),
         1 => (0..3u8).prop_map(ModeOp::Probe),
         if probe { 8 } else { 1 } => (0..3usize).prop_map(ModeOp::RightProbe),
     ];
     let want = || prop_oneof![4 => Just(9u8), 1 => 0..=2u8];
     let full = prop_oneof![6 => Just(0u8), 1 => 0..8u8];
-    let ttl = prop_oneof![Just(5u8), Just(60), Just(0)];
     let limit = prop_oneof![9 => 1..=6usize, 3 => Just(20), 1 => Just(0)];
-    (0..WORKERS, [want(), want(), want()], limit, ttl, mode, full)
+    (0..WORKERS, [want(), want(), want()], limit, ttl(), mode, full)
         .prop_map(|(worker, wants, limit, ttl, mode, full)| ClaimOp { worker, wants, limit, ttl, mode, full })
 }
 
@@ -235,7 +234,7 @@ fn move_group() -> impl Strategy<Value = Op> {
 }
 
 fn extend() -> impl Strategy<Value = Op> {
-    (weighted(0.2, 0..WORKERS), vec(lease(), 1..=3), 0..=90u8).prop_map(|(worker, leases, ttl)| Op::Extend {
+    (weighted(0.2, 0..WORKERS), vec(lease(), 1..=3), ttl()).prop_map(|(worker, leases, ttl)| Op::Extend {
         worker,
         leases,
         ttl,
@@ -280,9 +279,20 @@ fn job(of: Kind) -> impl Strategy<Value = JobPick> {
 fn lease() -> impl Strategy<Value = LeasePick> {
     prop_oneof![
         10 => (0..4usize).prop_map(LeasePick::Standing),
-        4 => (0..8usize).prop_map(LeasePick::Given),
+        3 => (0..3usize).prop_map(LeasePick::Superseded),
+        3 => (0..8usize).prop_map(LeasePick::Given),
         1 => (0..6usize).prop_map(LeasePick::Forged),
     ]
+}
+
+/// Seconds that [`wait`] can meet exactly.
+fn ttl() -> impl Strategy<Value = u8> {
+    prop_oneof![Just(5u8), Just(60), Just(0)]
+}
+
+/// Milliseconds. Whatever ends at an instant is looked at before it, at it and behind it.
+fn wait() -> impl Strategy<Value = u64> {
+    prop_oneof![2 => 1..=60_000u64, 1 => Just(5_000), 1 => Just(60_000), 1 => Just(1_000)]
 }
 
 fn batch() -> impl Strategy<Value = BatchPick> {

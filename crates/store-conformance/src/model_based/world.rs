@@ -117,28 +117,33 @@ impl World {
 
     /// The lease, and what its worker knows about it if it was ever given.
     pub(super) fn lease(&self, pick: LeasePick) -> (Lease, Option<&Given>) {
-        let standing = |least: u32| -> Vec<&Given> {
-            let stands = |given: &&Given| {
-                let lease = given.claimed.lease;
-                let job = self.reference.jobs.get(&lease.job);
-                job.is_some_and(|job| job.stands(lease) && job.crashes >= least)
-            };
-            self.given.iter().filter(stands).collect()
+        let fits = |given: &&Given| {
+            let lease = given.claimed.lease;
+            self.reference.jobs.get(&lease.job).is_some_and(|job| match pick {
+                LeasePick::Standing(_) => job.stands(lease),
+                LeasePick::Crashed(_) => job.stands(lease) && job.crashes > 0,
+                LeasePick::Superseded(_) => job.state == State::Processing && job.token != lease.token,
+                LeasePick::Given(_) | LeasePick::Forged(_) => true,
+            })
         };
+        let nth = match pick {
+            LeasePick::Standing(nth)
+            | LeasePick::Crashed(nth)
+            | LeasePick::Superseded(nth)
+            | LeasePick::Given(nth)
+            | LeasePick::Forged(nth) => nth,
+        };
+        let of_kind: Vec<&Given> = self.given.iter().filter(fits).collect();
         let all: Vec<&Given> = self.given.iter().collect();
-        let (of_kind, nth) = match pick {
-            LeasePick::Standing(nth) => (standing(0), nth),
-            LeasePick::Crashed(nth) => (standing(1), nth),
-            LeasePick::Given(nth) | LeasePick::Forged(nth) => (Vec::new(), nth),
-        };
         let Some(given) = newest(&of_kind, nth).or(newest(&all, nth)) else {
             return (Lease { job: universe::unknown_job(), token: LeaseToken(1) }, None);
         };
         let Lease { job, token } = given.claimed.lease;
         match pick {
-            LeasePick::Standing(_) | LeasePick::Crashed(_) | LeasePick::Given(_) => {
-                (Lease { job, token }, Some(given))
-            }
+            LeasePick::Standing(_)
+            | LeasePick::Crashed(_)
+            | LeasePick::Superseded(_)
+            | LeasePick::Given(_) => (Lease { job, token }, Some(given)),
             LeasePick::Forged(_) => (Lease { job, token: LeaseToken(token.0 + 1_000) }, Some(given)),
         }
     }

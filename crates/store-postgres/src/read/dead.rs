@@ -39,7 +39,11 @@ pub(crate) async fn dead_letter(inner: &Inner, offset: Offset) -> sqlx::Result<O
     row.as_ref().map(dead_row).transpose()
 }
 
-pub(crate) async fn dead_letters(inner: &Inner, filter: &DeadFilter, page: &PageRequest) -> Result<Page<DeadRow>, Fault> {
+pub(crate) async fn dead_letters(
+    inner: &Inner,
+    filter: &DeadFilter,
+    page: &PageRequest,
+) -> Result<Page<DeadRow>, Fault> {
     let limit = page.rows();
     let before = page.after::<i64>()?;
     let state = filter.state.unwrap_or(DeadState::Open);
@@ -86,7 +90,11 @@ pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Resu
     Ok(u64::try_from(n).unwrap_or(0))
 }
 
-pub(crate) async fn groups(inner: &Inner, filter: &GroupFilter, page: &PageRequest) -> Result<Page<GroupRow>, Fault> {
+pub(crate) async fn groups(
+    inner: &Inner,
+    filter: &GroupFilter,
+    page: &PageRequest,
+) -> Result<Page<GroupRow>, Fault> {
     let limit = page.rows();
     let after = page.after::<GroupCursor>()?;
     let rows = sqlx::query(inner.sql.groups.text())

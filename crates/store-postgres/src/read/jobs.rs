@@ -2,7 +2,9 @@
 
 use redrive_model::batch::{Counters, EndRule};
 use redrive_model::state::{Facts, shown};
-use redrive_model::{BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant};
+use redrive_model::{
+    BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant,
+};
 use redrive_store::{BatchRow, JobFilter, JobRow, Page, PageRequest};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
@@ -19,7 +21,11 @@ pub(crate) async fn job(inner: &Inner, id: JobId) -> sqlx::Result<Option<JobRow>
     row.as_ref().map(job_row).transpose()
 }
 
-pub(crate) async fn jobs(inner: &Inner, filter: &JobFilter, page: &PageRequest) -> Result<Page<JobRow>, Fault> {
+pub(crate) async fn jobs(
+    inner: &Inner,
+    filter: &JobFilter,
+    page: &PageRequest,
+) -> Result<Page<JobRow>, Fault> {
     let before = page.after::<JobId>()?;
     let limit = page.rows();
     let statement = inner.sql.jobs.scanning(source(inner, filter).await?, &inner.schema);
@@ -67,7 +73,8 @@ async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<&'static str>
         Some(Shown::Cancelled) => Ok(scan::CANCELLED),
         Some(Shown::Processing) => Ok(scan::PROCESSING),
         Some(Shown::Queued | Shown::Scheduled | Shown::WaitingRetry | Shown::WaitingBatch | Shown::Held) => {
-            let queued: i64 = sqlx::query_scalar(inner.sql.few_queued.text()).bind(SCAN).fetch_one(&inner.pool).await?;
+            let queued: i64 =
+                sqlx::query_scalar(inner.sql.few_queued.text()).bind(SCAN).fetch_one(&inner.pool).await?;
             Ok(if queued < SCAN { scan::QUEUED } else { scan::NEWEST })
         }
         Some(Shown::Complete | Shown::Partial) | None => Ok(scan::NEWEST),

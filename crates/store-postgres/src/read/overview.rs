@@ -65,7 +65,11 @@ pub(crate) async fn counts(inner: &Inner) -> sqlx::Result<Counts> {
             continue;
         }
         // Lanes come sorted by workload and targets; those that differ only in priority or running alone are one.
-        match counts.lanes.last_mut().filter(|last| last.workload == lane.workload && last.targets == lane.targets) {
+        match counts
+            .lanes
+            .last_mut()
+            .filter(|last| last.workload == lane.workload && last.targets == lane.targets)
+        {
             Some(last) => {
                 last.queued += lane.queued;
                 last.processing += lane.processing;
@@ -78,7 +82,8 @@ pub(crate) async fn counts(inner: &Inner) -> sqlx::Result<Counts> {
             }),
         }
     }
-    counts.states = totals.into_iter().map(|((workload, state), jobs)| StateCount { workload, state, jobs }).collect();
+    counts.states =
+        totals.into_iter().map(|((workload, state), jobs)| StateCount { workload, state, jobs }).collect();
     Ok(counts)
 }
 
@@ -86,8 +91,10 @@ pub(crate) async fn queue(inner: &Inner) -> sqlx::Result<QueueStats> {
     let lanes = lanes(inner).await?;
     let busy: Vec<&Lane> = lanes.iter().filter(|l| l.queued + l.processing > 0).collect();
     let ids: Vec<i32> = busy.iter().map(|l| l.id).collect();
-    let rows = sqlx::query(inner.sql.queue_of_lanes.text()).bind(ids).bind(CAP).fetch_all(&inner.pool).await?;
-    let rows: HashMap<i32, &PgRow> = rows.iter().map(|r| Ok((r.try_get(0)?, r))).collect::<sqlx::Result<_>>()?;
+    let rows =
+        sqlx::query(inner.sql.queue_of_lanes.text()).bind(ids).bind(CAP).fetch_all(&inner.pool).await?;
+    let rows: HashMap<i32, &PgRow> =
+        rows.iter().map(|r| Ok((r.try_get(0)?, r))).collect::<sqlx::Result<_>>()?;
     let mut stats = QueueStats::default();
     let mut oldest: Option<i64> = None;
     let mut now = 0;

@@ -41,7 +41,8 @@ pub(crate) async fn job_events(inner: &Inner, job: JobId) -> sqlx::Result<Vec<Ev
 }
 
 pub(crate) async fn events_after(inner: &Inner, after: EventSeq, limit: usize) -> Result<Vec<Event>, Fault> {
-    let purged: Option<i64> = sqlx::query_scalar(inner.sql.events_purged.text()).fetch_optional(&inner.pool).await?;
+    let purged: Option<i64> =
+        sqlx::query_scalar(inner.sql.events_purged.text()).fetch_optional(&inner.pool).await?;
     if let Some(purged) = purged.filter(|purged| after.0 < purged * 2) {
         return Err(StoreError::EventsGone { oldest: EventSeq(purged * 2 + 1) }.into());
     }

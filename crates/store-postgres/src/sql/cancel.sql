@@ -1,6 +1,6 @@
-WITH input AS MATERIALIZED (SELECT unnest($1::uuid[]) AS id),
+WITH input AS MATERIALIZED (SELECT * FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, ord)),
 mine AS MATERIALIZED (
-    SELECT j.id, j.lane, j.state, j.lease_token, j.leased_by, j.leased_at, j.attempt, j.generation
+    SELECT input.ord, j.id, j.lane, j.state, j.lease_token, j.leased_by, j.leased_at, j.attempt, j.generation
     FROM input JOIN redrive.jobs j ON j.id = input.id
 ),
 done AS (
@@ -16,6 +16,7 @@ attempt AS (
 event AS (
     INSERT INTO redrive.events (job, kind, at, started_at, generation, attempt)
     SELECT id, 'cancelled', $2, leased_at, generation, CASE WHEN state = 'processing' THEN attempt ELSE 0 END FROM mine
+    ORDER BY ord
 )
 INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
 SELECT lane, 'cancelled', (pg_backend_pid() % 32)::int2, count(*) FROM mine GROUP BY lane ORDER BY lane

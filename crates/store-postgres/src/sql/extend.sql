@@ -10,9 +10,9 @@ kept AS (
     UPDATE redrive.jobs j
     SET lease_expires_at = least(clock.now + $4::int8, 253402207200999)
     FROM mine, clock WHERE j.id = mine.id
-    RETURNING j.id, j.lease_expires_at
+    RETURNING j.id, j.lease_token, j.lease_expires_at
 )
 SELECT k.lease_expires_at,
        EXISTS (SELECT 1 FROM redrive.jobs j WHERE j.id = i.id AND j.state = 'processing' AND j.lease_token = i.token
                                               AND j.leased_by = $1)
-FROM input i LEFT JOIN kept k ON k.id = i.id ORDER BY i.ord
+FROM input i LEFT JOIN kept k ON k.id = i.id AND k.lease_token = i.token ORDER BY i.ord

@@ -3,8 +3,8 @@ WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
 input AS MATERIALIZED (
     SELECT * FROM unnest($1::bool[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::int4[], $7::text[], $8::text[], $9::text[],
                          $10::text[], $11::int4[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bytea[])
-        AS i (expired, id, token, reason, keep_ms, crashed, code, sentence, message, context, target_status, rule, policy,
-              fingerprint, target, state)
+        WITH ORDINALITY AS i (expired, id, token, reason, keep_ms, crashed, code, sentence, message, context, target_status, rule, policy,
+              fingerprint, target, state, ord)
 ),
 done AS (
     UPDATE redrive.jobs j
@@ -18,7 +18,7 @@ done AS (
       AND (NOT i.expired OR j.lease_expires_at <= clock.now)
     RETURNING j.id, j.lane, j.attempt, j.generation, j.batch_id, o.leased_by, o.leased_at, l.workload, clock.now,
               (SELECT max(d.seq) FROM redrive.dead_letters d WHERE d.job = j.id) AS previous, i.token, i.reason, i.code, i.message,
-              i.context, i.target_status, i.rule, i.policy, i.fingerprint, i.target, i.state
+              i.context, i.target_status, i.rule, i.policy, i.fingerprint, i.target, i.state, i.ord
 ),
 attempt AS (
     INSERT INTO redrive.attempts (job, token, number, generation, worker, started_at, ended_at, outcome, code, message, context,
@@ -30,6 +30,7 @@ attempt AS (
 event AS (
     INSERT INTO redrive.events (job, kind, at, started_at, generation, attempt, target_status, code)
     SELECT m.id, 'failed', m.now, m.leased_at, m.generation, m.attempt, m.target_status, m.code FROM done m
+    ORDER BY m.ord
 ),
 payload AS (
     UPDATE redrive.payloads p SET state = m.state FROM done m WHERE p.job = m.id AND m.state IS NOT NULL
@@ -37,14 +38,15 @@ payload AS (
 dead AS (
     INSERT INTO redrive.dead_letters (job, generation, reason, code, message, attempts, fingerprint, state, at, previous)
     SELECT m.id, m.generation, m.reason, m.code, m.message, m.attempt, m.fingerprint, 'open', m.now, m.previous
-    FROM done m ORDER BY m.id
+    FROM done m ORDER BY m.ord
     RETURNING seq, job
 ),
 seen AS (
     INSERT INTO redrive.failure_groups AS g (fingerprint, workload, code, target, message, sample, state, first_seen, last_seen,
                                              failures, open)
-    SELECT m.fingerprint, min(m.workload), min(m.code), min(m.target), (array_agg(m.message ORDER BY m.id))[count(*)],
-           (array_agg(m.id ORDER BY m.id))[count(*)], 'new', min(m.now), min(m.now), count(*), count(*)
+    SELECT m.fingerprint, (array_agg(m.workload ORDER BY m.ord))[1], (array_agg(m.code ORDER BY m.ord))[1],
+           (array_agg(m.target ORDER BY m.ord))[1], (array_agg(m.message ORDER BY m.ord))[count(*)],
+           (array_agg(m.id ORDER BY m.ord))[count(*)], 'new', min(m.now), min(m.now), count(*), count(*)
     FROM done m GROUP BY m.fingerprint ORDER BY m.fingerprint
     ON CONFLICT (fingerprint) DO UPDATE
     SET message = excluded.message, sample = excluded.sample, last_seen = excluded.last_seen,

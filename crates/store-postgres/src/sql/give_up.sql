@@ -1,6 +1,6 @@
-WITH input AS MATERIALIZED (SELECT unnest($1::uuid[]) AS id),
+WITH input AS MATERIALIZED (SELECT * FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, ord)),
 mine AS MATERIALIZED (
-    SELECT j.id, j.lane, j.attempt, j.generation, l.workload,
+    SELECT input.ord, j.id, j.lane, j.attempt, j.generation, l.workload,
            (SELECT max(d.seq) FROM redrive.dead_letters d WHERE d.job = j.id) AS previous
     FROM input JOIN redrive.jobs j ON j.id = input.id JOIN redrive.lanes l ON l.id = j.lane
 ),
@@ -10,17 +10,17 @@ done AS (
     FROM mine WHERE j.id = mine.id
 ),
 event AS (
-    INSERT INTO redrive.events (job, kind, at, generation, code) SELECT id, 'failed', $2, generation, $5 FROM mine
+    INSERT INTO redrive.events (job, kind, at, generation, code) SELECT id, 'failed', $2, generation, $5 FROM mine ORDER BY ord
 ),
 dead AS (
     INSERT INTO redrive.dead_letters (job, generation, reason, code, message, attempts, fingerprint, state, at, previous)
-    SELECT id, generation, $4, $5, $7, attempt, $8, 'open', $2, previous FROM mine ORDER BY id
+    SELECT id, generation, $4, $5, $7, attempt, $8, 'open', $2, previous FROM mine ORDER BY ord
     RETURNING seq, job
 ),
 seen AS (
     INSERT INTO redrive.failure_groups AS g (fingerprint, workload, code, target, message, sample, state, first_seen, last_seen,
                                              failures, open)
-    SELECT $8, min(workload), $5, $9, $7, (array_agg(id ORDER BY id))[count(*)], 'new', $2, $2, count(*), count(*) FROM mine
+    SELECT $8, (array_agg(workload ORDER BY ord))[1], $5, $9, $7, (array_agg(id ORDER BY ord))[count(*)], 'new', $2, $2, count(*), count(*) FROM mine
     HAVING count(*) > 0
     ON CONFLICT (fingerprint) DO UPDATE
     SET message = excluded.message, sample = excluded.sample, last_seen = excluded.last_seen,

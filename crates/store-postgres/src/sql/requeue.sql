@@ -4,8 +4,8 @@ input AS MATERIALIZED (
     SELECT * FROM unnest($1::bool[], $2::uuid[], $3::int8[], $4::text[], $5::text[], $6::int8[], $7::int8[], $8::uuid[], $9::int4[],
                          $10::int4[], $11::int4[], $12::text[], $13::bool[], $14::text[], $15::text[], $16::text[], $17::int4[],
                          $18::text[], $19::text[], $20::text[], $21::text[], $22::bytea[])
-        AS i (expired, id, token, outcome, kind, due_in, due_at, awaits, charge, crashed, released, spent, alone, code, message,
-              context, target_status, rule, policy, fingerprint, target, state)
+        WITH ORDINALITY AS i (expired, id, token, outcome, kind, due_in, due_at, awaits, charge, crashed, released, spent, alone, code, message,
+              context, target_status, rule, policy, fingerprint, target, state, ord)
 ),
 done AS (
     UPDATE redrive.jobs j
@@ -26,7 +26,7 @@ done AS (
       AND (NOT i.expired OR j.lease_expires_at <= clock.now)
     RETURNING j.id, j.lane AS new_lane, j.generation, o.lane AS old_lane, o.attempt, o.leased_by, o.leased_at, l.workload,
               clock.now, i.token, i.outcome, i.kind, i.code, i.message, i.context, i.target_status, i.rule, i.policy,
-              i.fingerprint, i.target, i.state
+              i.fingerprint, i.target, i.state, i.ord
 ),
 attempt AS (
     INSERT INTO redrive.attempts (job, token, number, generation, worker, started_at, ended_at, outcome, code, message, context,
@@ -45,8 +45,9 @@ payload AS (
 seen AS (
     INSERT INTO redrive.failure_groups AS g (fingerprint, workload, code, target, message, sample, state, first_seen, last_seen,
                                              failures, open)
-    SELECT m.fingerprint, min(m.workload), min(m.code), min(m.target), (array_agg(m.message ORDER BY m.id))[count(*)],
-           (array_agg(m.id ORDER BY m.id))[count(*)], 'new', min(m.now), min(m.now), count(*), 0
+    SELECT m.fingerprint, (array_agg(m.workload ORDER BY m.ord))[1], (array_agg(m.code ORDER BY m.ord))[1],
+           (array_agg(m.target ORDER BY m.ord))[1], (array_agg(m.message ORDER BY m.ord))[count(*)],
+           (array_agg(m.id ORDER BY m.ord))[count(*)], 'new', min(m.now), min(m.now), count(*), 0
     FROM done m WHERE m.fingerprint IS NOT NULL GROUP BY m.fingerprint ORDER BY m.fingerprint
     ON CONFLICT (fingerprint) DO UPDATE
     SET message = excluded.message, sample = excluded.sample, last_seen = excluded.last_seen,

@@ -27,7 +27,11 @@ struct Locked {
 }
 
 /// Locks the jobs in the order of their ids, and answers the store's clock with them.
-async fn lock(conn: &mut PgConnection, inner: &Inner, jobs: &[JobId]) -> sqlx::Result<(HashMap<JobId, Locked>, i64)> {
+async fn lock(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    jobs: &[JobId],
+) -> sqlx::Result<(HashMap<JobId, Locked>, i64)> {
     let ids: Vec<Uuid> = jobs.iter().map(|id| id.as_uuid()).collect();
     let rows = sqlx::query(inner.sql.lookup.text()).bind(ids).fetch_all(conn).await?;
     let mut locked = HashMap::with_capacity(rows.len());
@@ -72,7 +76,11 @@ fn uuids(jobs: &[JobId]) -> Vec<Uuid> {
     jobs.iter().map(|id| id.as_uuid()).collect()
 }
 
-pub(crate) async fn cancel(inner: &Inner, jobs: &[JobId], keep: Option<Duration>) -> Result<Vec<Acted>, Fault> {
+pub(crate) async fn cancel(
+    inner: &Inner,
+    jobs: &[JobId],
+    keep: Option<Duration>,
+) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, now) = lock(&mut tx, inner, jobs).await?;
     let (answers, picked) = sort(jobs, &locked, |job| !job.state.is_terminal(), State::Cancelled);
@@ -96,7 +104,8 @@ pub(crate) async fn cancel(inner: &Inner, jobs: &[JobId], keep: Option<Duration>
 pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, now) = lock(&mut tx, inner, jobs).await?;
-    let (mut answers, picked) = sort(jobs, &locked, |job| job.state == State::Failed && job.died, State::Queued);
+    let (mut answers, picked) =
+        sort(jobs, &locked, |job| job.state == State::Failed && job.died, State::Queued);
     let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
     for id in picked {
         let Some(job) = locked.get(&id) else { continue };
@@ -195,7 +204,11 @@ pub(crate) async fn give_up(inner: &Inner, call: &GiveUp) -> Result<Vec<Acted>, 
     Ok(answers)
 }
 
-pub(crate) async fn reschedule(inner: &Inner, jobs: &[JobId], due_at: Timestamp) -> Result<Vec<Acted>, Fault> {
+pub(crate) async fn reschedule(
+    inner: &Inner,
+    jobs: &[JobId],
+    due_at: Timestamp,
+) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, _) = lock(&mut tx, inner, jobs).await?;
     let can = |job: &Locked| job.state == State::Queued && !job.awaits;
@@ -235,11 +248,17 @@ pub(crate) async fn discard(inner: &Inner, offsets: &[Offset]) -> sqlx::Result<u
 
 pub(crate) async fn move_group(inner: &Inner, group: &Fingerprint, to: GroupState) -> sqlx::Result<bool> {
     let mut tx = inner.pool.begin().await?;
-    let from: Option<String> =
-        sqlx::query_scalar(inner.sql.group_state.text()).bind(group.as_str()).fetch_optional(&mut *tx).await?;
+    let from: Option<String> = sqlx::query_scalar(inner.sql.group_state.text())
+        .bind(group.as_str())
+        .fetch_optional(&mut *tx)
+        .await?;
     let legal = from.as_deref().and_then(GroupState::parse).is_some_and(|from| from.may_become(to));
     if legal {
-        sqlx::query(inner.sql.move_group.text()).bind(group.as_str()).bind(to.as_str()).execute(&mut *tx).await?;
+        sqlx::query(inner.sql.move_group.text())
+            .bind(group.as_str())
+            .bind(to.as_str())
+            .execute(&mut *tx)
+            .await?;
     }
     tx.commit().await?;
     Ok(legal)

@@ -60,7 +60,11 @@ struct Columns {
 
 /// Changes counters and, where everybody is back, ends the batch and wakes whoever waits for it. Batches are locked in
 /// the order of their ids, so that two callers cannot wait for each other.
-pub(crate) async fn apply(conn: &mut PgConnection, inner: &Inner, mut changes: BTreeMap<BatchId, Change>) -> Result<(), Fault> {
+pub(crate) async fn apply(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    mut changes: BTreeMap<BatchId, Change>,
+) -> Result<(), Fault> {
     if changes.is_empty() {
         return Ok(());
     }
@@ -76,7 +80,9 @@ pub(crate) async fn apply(conn: &mut PgConnection, inner: &Inner, mut changes: B
             continue;
         }
         if was_sealed && change.total > 0 {
-            return Err(StoreError::Invalid(format!("batch {id} is sealed and takes no further members")).into());
+            return Err(
+                StoreError::Invalid(format!("batch {id} is sealed and takes no further members")).into()
+            );
         }
         let counter = |n: usize, by: i64| row::many(r, n).map(|v| v.saturating_add_signed(by));
         let counters = Counters {

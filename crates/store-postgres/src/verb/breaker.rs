@@ -8,7 +8,12 @@ use crate::row;
 use crate::store::Inner;
 use sqlx::Row;
 
-pub(crate) async fn swap(inner: &Inner, target: &Target, expected: Option<i64>, breaker: &Breaker) -> sqlx::Result<Swapped> {
+pub(crate) async fn swap(
+    inner: &Inner,
+    target: &Target,
+    expected: Option<i64>,
+    breaker: &Breaker,
+) -> sqlx::Result<Swapped> {
     let machine = serde_json::to_string(breaker).map_err(|e| row::bad(0, e))?;
     let gate = breaker.gate();
     let statement = if expected.is_some() { &inner.sql.swap_breaker } else { &inner.sql.insert_breaker };
@@ -27,7 +32,10 @@ pub(crate) async fn swap(inner: &Inner, target: &Target, expected: Option<i64>, 
 }
 
 pub(crate) async fn breakers(inner: &Inner, target: Option<&Target>) -> sqlx::Result<Vec<BreakerRow>> {
-    let rows = sqlx::query(inner.sql.breakers.text()).bind(target.map(Target::as_str)).fetch_all(&inner.pool).await?;
+    let rows = sqlx::query(inner.sql.breakers.text())
+        .bind(target.map(Target::as_str))
+        .fetch_all(&inner.pool)
+        .await?;
     let read = |r: &sqlx::postgres::PgRow| {
         Ok(BreakerRow {
             target: row::checked(r, 0, str::parse::<Target>)?,
@@ -40,7 +48,13 @@ pub(crate) async fn breakers(inner: &Inner, target: Option<&Target>) -> sqlx::Re
 }
 
 pub(crate) async fn pause(inner: &Inner, workload: Option<&str>, by: &str) -> sqlx::Result<()> {
-    sqlx::query(inner.sql.set_setting.text()).bind(key(workload)).bind("true").bind(by).execute(&inner.pool).await.map(drop)
+    sqlx::query(inner.sql.set_setting.text())
+        .bind(key(workload))
+        .bind("true")
+        .bind(by)
+        .execute(&inner.pool)
+        .await
+        .map(drop)
 }
 
 pub(crate) async fn resume(inner: &Inner, workload: Option<&str>) -> sqlx::Result<()> {

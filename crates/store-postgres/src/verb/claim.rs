@@ -27,7 +27,12 @@ pub(crate) async fn claim(inner: &Inner, claim: &Claim) -> sqlx::Result<Vec<Clai
     lent.settle(claimed)
 }
 
-async fn around(conn: &mut PgConnection, inner: &Inner, claim: &Claim, limit: usize) -> sqlx::Result<Vec<Claimed>> {
+async fn around(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    claim: &Claim,
+    limit: usize,
+) -> sqlx::Result<Vec<Claimed>> {
     let from = inner.cursor.load(Ordering::Relaxed);
     let mut claimed = walk(conn, inner, claim, limit, from).await?;
     if from > 0 && claimed.len() < limit {
@@ -37,7 +42,13 @@ async fn around(conn: &mut PgConnection, inner: &Inner, claim: &Claim, limit: us
     Ok(claimed)
 }
 
-async fn walk(conn: &mut PgConnection, inner: &Inner, claim: &Claim, limit: usize, from: i32) -> sqlx::Result<Vec<Claimed>> {
+async fn walk(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    claim: &Claim,
+    limit: usize,
+    from: i32,
+) -> sqlx::Result<Vec<Claimed>> {
     let (names, rooms) = wants(claim);
     let probe = match &claim.mode {
         ClaimMode::Probe(target) => Some(target.as_str()),
@@ -71,7 +82,12 @@ async fn walk(conn: &mut PgConnection, inner: &Inner, claim: &Claim, limit: usiz
 }
 
 /// Takes from targets whose breakers have just closed, no more than each of them admits.
-async fn ramp(conn: &mut PgConnection, inner: &Inner, claim: &Claim, limit: usize) -> sqlx::Result<Vec<Claimed>> {
+async fn ramp(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    claim: &Claim,
+    limit: usize,
+) -> sqlx::Result<Vec<Claimed>> {
     use sqlx::Connection;
     let (names, rooms) = wants(claim);
     let mut tx = conn.begin().await?;
@@ -79,7 +95,8 @@ async fn ramp(conn: &mut PgConnection, inner: &Inner, claim: &Claim, limit: usiz
     for gate in sqlx::query(inner.sql.lock_ramps.text()).fetch_all(&mut *tx).await? {
         let target: String = gate.try_get(0)?;
         let admits: i32 = gate.try_get(1)?;
-        let running: i64 = sqlx::query_scalar(inner.sql.running_of_target.text()).bind(&target).fetch_one(&mut *tx).await?;
+        let running: i64 =
+            sqlx::query_scalar(inner.sql.running_of_target.text()).bind(&target).fetch_one(&mut *tx).await?;
         let room = usize::try_from(i64::from(admits) - running).unwrap_or(0).min(limit - claimed.len());
         if room == 0 {
             continue;

@@ -45,7 +45,8 @@ pub(crate) async fn lanes(inner: &Inner, jobs: &[NewJob]) -> sqlx::Result<Vec<i3
     let mut met: HashMap<LaneKey, i32> = HashMap::new();
     let mut lanes = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let key = LaneKey { workload: job.workload.clone(), targets: job.targets.clone(), priority: job.priority };
+        let key =
+            LaneKey { workload: job.workload.clone(), targets: job.targets.clone(), priority: job.priority };
         let lane = match met.get(&key) {
             Some(lane) => *lane,
             None => {
@@ -60,7 +61,12 @@ pub(crate) async fn lanes(inner: &Inner, jobs: &[NewJob]) -> sqlx::Result<Vec<i3
 }
 
 /// Creates the jobs whose id and key are free; answers which ones those were.
-pub(crate) async fn insert(conn: &mut PgConnection, inner: &Inner, jobs: &[&NewJob], lanes: &[i32]) -> sqlx::Result<HashSet<JobId>> {
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    jobs: &[&NewJob],
+    lanes: &[i32],
+) -> sqlx::Result<HashSet<JobId>> {
     let failures = || jobs.iter().map(|j| j.rejected.as_ref());
     let due = jobs.iter().map(|j| match j.when {
         When::In(wait) => (Some(instant::add_ms(0, wait)), None),
@@ -73,7 +79,11 @@ pub(crate) async fn insert(conn: &mut PgConnection, inner: &Inner, jobs: &[&NewJ
         .bind(jobs.iter().map(|j| j.owner.as_ref().map(|o| o.as_str())).collect::<Vec<_>>())
         .bind(due_in)
         .bind(due_at)
-        .bind(jobs.iter().map(|j| j.max_attempts.map(|n| i32::try_from(n).unwrap_or(i32::MAX))).collect::<Vec<_>>())
+        .bind(
+            jobs.iter()
+                .map(|j| j.max_attempts.map(|n| i32::try_from(n).unwrap_or(i32::MAX)))
+                .collect::<Vec<_>>(),
+        )
         .bind(jobs.iter().map(|j| j.batch.map(|b| b.as_uuid())).collect::<Vec<_>>())
         .bind(jobs.iter().map(|j| dedupe(j)).collect::<Vec<_>>())
         .bind(failures().map(|f| f.map(|f| f.code.name())).collect::<Vec<_>>())
@@ -135,11 +145,17 @@ pub(crate) async fn in_transaction(
     Ok(reply)
 }
 
-async fn create(conn: &mut PgConnection, inner: &Inner, jobs: &[NewJob], lanes: &[i32]) -> Result<Vec<Enqueued>, Fault> {
+async fn create(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    jobs: &[NewJob],
+    lanes: &[i32],
+) -> Result<Vec<Enqueued>, Fault> {
     let mut answers: Vec<Option<Enqueued>> = vec![None; jobs.len()];
     // A twin that ends between our insert and our look is gone when we look: then the insert is tried again.
     for _ in 0..10 {
-        let open: Vec<usize> = answers.iter().enumerate().filter(|(_, a)| a.is_none()).map(|(n, _)| n).collect();
+        let open: Vec<usize> =
+            answers.iter().enumerate().filter(|(_, a)| a.is_none()).map(|(n, _)| n).collect();
         if open.is_empty() {
             break;
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use redrive_model::decide::{Charge, Due, Requeue};
 use redrive_model::limits::MAX_CONTEXT_BYTES;
 use redrive_model::{BatchId, Failure, JobId, State, instant};
-use redrive_store::{Authority, EventKind, Finish, Finished, Step, StoreError};
+use redrive_store::{Authority, EventKind, Finish, Finished, Step};
 use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
@@ -29,7 +29,8 @@ pub(crate) async fn finish(inner: &Inner, finishes: &[Finish]) -> Result<Vec<Fin
         let late = outcomes(inner, &part, &recorded).await?;
         for ((&n, f), late) in round.iter().zip(&part).zip(late) {
             if let Some(answer) = answers.get_mut(n) {
-                *answer = Some(recorded.get(&f.lease.job).map_or(late, |(state, _, _)| Finished::Recorded(*state)));
+                *answer =
+                    Some(recorded.get(&f.lease.job).map_or(late, |(state, _, _)| Finished::Recorded(*state)));
             }
         }
     }
@@ -58,13 +59,16 @@ async fn record(inner: &Inner, part: &[&Finish]) -> Result<Recorded, Fault> {
     let kinds = [completes.is_empty(), requeues.is_empty(), fails.is_empty()].iter().filter(|e| !**e).count();
     let simple = kinds == 1
         && fails.is_empty()
-        && part.iter().all(|f| f.state.is_none() && f.authority == Authority::Holder && !awaits(f) && !is_alone(f));
+        && part
+            .iter()
+            .all(|f| f.state.is_none() && f.authority == Authority::Holder && !awaits(f) && !is_alone(f));
     if simple && requeues.is_empty() && !inner.batches_seen.load(Ordering::Relaxed) {
         let mut lent = inner.hot.take().await?;
         let done = complete(lent.conn(), inner, &completes, false).await;
         let mut recorded = lent.settle(done)?;
         // Members of a batch are left over here, and so are lost leases; both take the long way.
-        let rest: Vec<&Finish> = completes.into_iter().filter(|f| !recorded.contains_key(&f.lease.job)).collect();
+        let rest: Vec<&Finish> =
+            completes.into_iter().filter(|f| !recorded.contains_key(&f.lease.job)).collect();
         if !rest.is_empty() {
             let more = in_transaction(inner, &rest, &[], &[]).await?;
             let members = more.values().any(|(_, batch, _)| batch.is_some());
@@ -91,11 +95,6 @@ async fn in_transaction(
     requeues: &[&Finish],
     fails: &[&Finish],
 ) -> Result<Recorded, Fault> {
-    for f in completes.iter().chain(requeues).chain(fails) {
-        if let Some(state) = &f.state {
-            super::lease::check_state(state)?;
-        }
-    }
     let alone: Vec<Uuid> = requeues.iter().filter(|f| is_alone(f)).map(|f| f.lease.job.as_uuid()).collect();
     if !alone.is_empty() {
         sqlx::query(inner.sql.ensure_alone.text()).bind(alone).execute(&inner.pool).await?;
@@ -138,9 +137,16 @@ fn member_ended(change: &mut Change, f: &Finish, state: State, dead: Option<i64>
     }
 }
 
-async fn complete(conn: &mut PgConnection, inner: &Inner, items: &[&Finish], members: bool) -> sqlx::Result<Recorded> {
+async fn complete(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    items: &[&Finish],
+    members: bool,
+) -> sqlx::Result<Recorded> {
     let step = |f: &&Finish| match &f.step {
-        Step::Complete { result, keep } => (result.clone().unwrap_or_default(), keep.map(|k| instant::add_ms(0, k))),
+        Step::Complete { result, keep } => {
+            (result.clone().unwrap_or_default(), keep.map(|k| instant::add_ms(0, k)))
+        }
         Step::Requeue { .. } | Step::Fail { .. } => (String::new(), None),
     };
     let (results, keeps): (Vec<String>, Vec<Option<i64>>) = items.iter().map(step).unzip();
@@ -159,7 +165,12 @@ async fn complete(conn: &mut PgConnection, inner: &Inner, items: &[&Finish], mem
 }
 
 /// Execution state that came with a success.
-async fn states(conn: &mut PgConnection, inner: &Inner, items: &[&Finish], recorded: &Recorded) -> sqlx::Result<()> {
+async fn states(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    items: &[&Finish],
+    recorded: &Recorded,
+) -> sqlx::Result<()> {
     let with: Vec<(Uuid, &[u8])> = items
         .iter()
         .filter(|f| recorded.contains_key(&f.lease.job))
@@ -176,7 +187,9 @@ async fn requeue(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> s
     let waiting: Vec<Uuid> = items.iter().filter_map(|f| awaited(f)).collect();
     let open: Vec<Uuid> = match waiting.is_empty() {
         true => Vec::new(),
-        false => sqlx::query_scalar(inner.sql.share_batches.text()).bind(&waiting).fetch_all(&mut *conn).await?,
+        false => {
+            sqlx::query_scalar(inner.sql.share_batches.text()).bind(&waiting).fetch_all(&mut *conn).await?
+        }
     };
     let mut c = RequeueColumns::default();
     items.iter().for_each(|f| c.push(f, &open));
@@ -230,7 +243,9 @@ impl RequeueColumns {
             _ if *why == Requeue::ProbeRefund => (None, None, None),
             Due::In(wait) => (Some(instant::add_ms(0, *wait)), None, None),
             Due::At(at) => (None, Some(instant::to_millis(*at)), None),
-            Due::Batch(id) if open.contains(&id.as_uuid()) => (None, Some(instant::LAST_MS), Some(id.as_uuid())),
+            Due::Batch(id) if open.contains(&id.as_uuid()) => {
+                (None, Some(instant::LAST_MS), Some(id.as_uuid()))
+            }
             // Ended already, or not known: nobody waits for it.
             Due::Batch(_) => (Some(0), None, None),
         };
@@ -250,11 +265,8 @@ impl RequeueColumns {
     }
 }
 
-async fn fail(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> Result<Recorded, Fault> {
+async fn fail(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> sqlx::Result<Recorded> {
     let failures = Failures::of(items);
-    if failures.code.iter().any(Option::is_none) || failures.fingerprint.iter().any(Option::is_none) {
-        return Err(StoreError::Invalid("a job can only be failed with a failure that says why, and its group".into()).into());
-    }
     let step = |f: &&Finish| match &f.step {
         Step::Fail { reason, keep } => (reason.as_str(), keep.map(|k| instant::add_ms(0, k))),
         Step::Complete { .. } | Step::Requeue { .. } => ("", None),
@@ -268,7 +280,9 @@ async fn fail(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> Resu
         .bind(keeps)
         .bind(items.iter().map(|f| i32::from(f.is_crash())).collect::<Vec<_>>())
         .bind(failures.code)
-        .bind(items.iter().map(|f| f.report.failure.as_ref().map(Failure::public_message)).collect::<Vec<_>>())
+        .bind(
+            items.iter().map(|f| f.report.failure.as_ref().map(Failure::public_message)).collect::<Vec<_>>(),
+        )
         .bind(failures.message)
         .bind(failures.context)
         .bind(failures.status)
@@ -282,7 +296,7 @@ async fn fail(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> Resu
     let read = |r: &sqlx::postgres::PgRow| {
         Ok((row::job(r, 0)?, (State::Failed, row::batch(r, 1)?, r.try_get::<Option<i64>, _>(2)?)))
     };
-    Ok(rows.iter().map(read).collect::<sqlx::Result<Recorded>>()?)
+    rows.iter().map(read).collect()
 }
 
 /// What is recorded about failures, as columns.
@@ -322,7 +336,11 @@ async fn outcomes(inner: &Inner, part: &[&Finish], recorded: &Recorded) -> Resul
     let lost: Vec<&Finish> = part.iter().copied().filter(|f| !recorded.contains_key(&f.lease.job)).collect();
     let mut answers: HashMap<JobId, Finished> = HashMap::new();
     if !lost.is_empty() {
-        let rows = sqlx::query(inner.sql.outcomes.text()).bind(ids(&lost)).bind(tokens(&lost)).fetch_all(&inner.pool).await?;
+        let rows = sqlx::query(inner.sql.outcomes.text())
+            .bind(ids(&lost))
+            .bind(tokens(&lost))
+            .fetch_all(&inner.pool)
+            .await?;
         let mut late: Vec<&Finish> = Vec::new();
         for (f, r) in lost.iter().zip(&rows) {
             let outcome: Option<String> = r.try_get(1)?;

@@ -101,7 +101,9 @@ pub(crate) async fn plain(inner: &Inner, jobs: &[NewJob]) -> Result<Vec<Enqueued
         lent.settle(made)
     })?;
     inner.wake.hint();
-    let answer = |job: &NewJob| if made.remove(&job.id) { Enqueued::Created(job.id) } else { Enqueued::Existing(job.id) };
+    let answer = |job: &NewJob| {
+        if made.remove(&job.id) { Enqueued::Created(job.id) } else { Enqueued::Existing(job.id) }
+    };
     Ok(jobs.iter().map(answer).collect())
 }
 

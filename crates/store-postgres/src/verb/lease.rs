@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use redrive_model::limits::MAX_STATE_BYTES;
 use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
-use redrive_store::{Expired, Extension, Lease, Result, StoreError, StoredFacts, WorkerBeat};
+use redrive_store::{Expired, Extension, Lease, StoredFacts, WorkerBeat};
 use sqlx::Row;
 
 use crate::row;
 use crate::store::Inner;
 
-pub(crate) async fn extend(inner: &Inner, worker: WorkerId, leases: &[Lease], ttl: Duration) -> sqlx::Result<Vec<Extension>> {
+pub(crate) async fn extend(
+    inner: &Inner,
+    worker: WorkerId,
+    leases: &[Lease],
+    ttl: Duration,
+) -> sqlx::Result<Vec<Extension>> {
     let rows = sqlx::query(inner.sql.extend.text())
         .bind(worker.as_uuid())
         .bind(leases.iter().map(|l| l.job.as_uuid()).collect::<Vec<_>>())
@@ -26,14 +30,6 @@ pub(crate) async fn extend(inner: &Inner, worker: WorkerId, leases: &[Lease], tt
         })
     };
     rows.iter().map(answer).collect()
-}
-
-pub(crate) fn check_state(state: &[u8]) -> Result<()> {
-    if state.len() > MAX_STATE_BYTES {
-        let text = format!("execution state has {} bytes, at most {MAX_STATE_BYTES} are allowed", state.len());
-        return Err(StoreError::Invalid(text));
-    }
-    Ok(())
 }
 
 pub(crate) async fn save_state(inner: &Inner, lease: Lease, state: &[u8]) -> sqlx::Result<bool> {

@@ -37,14 +37,21 @@ pub(crate) async fn purge(inner: &Inner, chunk: Purge) -> sqlx::Result<Purged> {
 
 pub(crate) async fn purge_events(inner: &Inner, upto: EventSeq, limit: usize) -> sqlx::Result<u64> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let done: i64 =
-        sqlx::query_scalar(inner.sql.purge_events.text()).bind(upto.0 / 2).bind(limit).fetch_one(&inner.pool).await?;
+    let done: i64 = sqlx::query_scalar(inner.sql.purge_events.text())
+        .bind(upto.0 / 2)
+        .bind(limit)
+        .fetch_one(&inner.pool)
+        .await?;
     Ok(u64::try_from(done).unwrap_or(0))
 }
 
 pub(crate) async fn prune_attempts(inner: &Inner, job: JobId, keep: usize) -> sqlx::Result<u64> {
     let keep = i64::try_from(keep).unwrap_or(i64::MAX);
-    let done = sqlx::query(inner.sql.prune_attempts.text()).bind(job.as_uuid()).bind(keep).execute(&inner.pool).await?;
+    let done = sqlx::query(inner.sql.prune_attempts.text())
+        .bind(job.as_uuid())
+        .bind(keep)
+        .execute(&inner.pool)
+        .await?;
     Ok(done.rows_affected())
 }
 

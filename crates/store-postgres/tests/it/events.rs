@@ -42,7 +42,11 @@ async fn a_reader_does_not_pass_a_number_whose_transaction_is_open() {
     let mut open = conn.begin().await.unwrap();
     h.store.publish_in(&mut open, &[event("first")]).await.unwrap();
     h.store.publish(vec![event("second")]).await.unwrap();
-    assert_eq!(topics(&h, EventSeq(0)).await, Vec::<String>::new(), "the second is committed, the first may still come");
+    assert_eq!(
+        topics(&h, EventSeq(0)).await,
+        Vec::<String>::new(),
+        "the second is committed, the first may still come"
+    );
     open.commit().await.unwrap();
     assert_eq!(eventually(&h, 2).await, ["first", "second"]);
 }
@@ -51,7 +55,8 @@ async fn a_reader_does_not_pass_a_number_whose_transaction_is_open() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_transaction_with_a_later_number_hides_nothing() {
     let h = Postgres::fresh().await;
-    let (mut a, mut b) = (PgConnection::connect(&url()).await.unwrap(), PgConnection::connect(&url()).await.unwrap());
+    let (mut a, mut b) =
+        (PgConnection::connect(&url()).await.unwrap(), PgConnection::connect(&url()).await.unwrap());
     let mut older = a.begin().await.unwrap();
     sqlx::query("SELECT pg_current_xact_id()").execute(&mut *older).await.unwrap();
     let mut younger = b.begin().await.unwrap();

@@ -12,12 +12,13 @@ use redrive_store_postgres::{Options, PostgresStore};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
-const START: i64 = 1_800_000_000_000;
+pub(crate) const START: i64 = 1_800_000_000_000;
 
 /// Where the private server is.
 #[expect(clippy::disallowed_methods, reason = "the test script says here where its server is")]
 pub(crate) fn url() -> String {
-    std::env::var("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test, or start a server with scripts/postgres.sh")
+    std::env::var("REDRIVE_TEST_POSTGRES")
+        .expect("REDRIVE_TEST_POSTGRES is not set: run ./test, or start a server with scripts/postgres.sh")
 }
 
 /// A schema name that no other test has.

@@ -5,8 +5,9 @@
 mod commits;
 mod events;
 mod harness;
+mod model_based;
 mod planner;
 mod schema;
 
-
 redrive_store_conformance::suite!(conformance, crate::harness::Postgres::fresh);
+redrive_store_conformance::long_suite!(long_postgres, crate::harness::Postgres::fresh);

@@ -11,7 +11,9 @@ use redrive_store_postgres::Options;
 use crate::harness::{Postgres, execute};
 
 fn job(n: u32) -> NewJob {
-    let id = redrive_model::JobId::from_uuid(uuid::Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + u128::from(n)));
+    let id = redrive_model::JobId::from_uuid(uuid::Uuid::from_u128(
+        0x0190_0000_0000_7000_8000_0000_0000_0000 + u128::from(n),
+    ));
     NewJob::new(id, WorkloadName::new("work").unwrap(), vec![1])
 }
 
@@ -57,7 +59,13 @@ async fn hostile(settings: &[(&'static str, &'static str)]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_keeps_its_limit_without_hash_and_merge_joins_and_material() {
-    hostile(&[("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_material", "off"), ("jit", "off")]).await;
+    hostile(&[
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        ("enable_material", "off"),
+        ("jit", "off"),
+    ])
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

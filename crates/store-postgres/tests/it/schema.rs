@@ -11,7 +11,9 @@ async fn o8_concurrent_starters_make_one_schema() {
     let schema = schema_name();
     let starters = (0..6).map(|_| {
         let schema = schema.clone();
-        tokio::spawn(async move { Options::default().connections(1).schema(&schema).unwrap().open(&url()).await })
+        tokio::spawn(
+            async move { Options::default().connections(1).schema(&schema).unwrap().open(&url()).await },
+        )
     });
     for starter in starters.collect::<Vec<_>>() {
         starter.await.unwrap().unwrap().now().await.unwrap();
@@ -45,5 +47,8 @@ async fn extending_touches_no_index() {
     let h = Postgres::fresh().await;
     let refused = h.raw("SELECT 1 / (SELECT count(*)::int FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid \
         AND a.attnum = ANY (i.indkey) WHERE i.indrelid = 'jobs'::regclass AND a.attname IN ('lease_expires_at', 'leased_at'))").await;
-    assert!(refused.unwrap_err().contains("division by zero"), "an index holds a column that a heartbeat changes");
+    assert!(
+        refused.unwrap_err().contains("division by zero"),
+        "an index holds a column that a heartbeat changes"
+    );
 }

@@ -36,7 +36,11 @@ pub(crate) fn dead_letter(conn: &Connection, offset: Offset) -> Result<Option<De
     find(conn, sql::DEAD, params![offset.0], dead_row)
 }
 
-pub(crate) fn dead_letters(conn: &Connection, filter: &DeadFilter, page: &PageRequest) -> Result<Page<DeadRow>> {
+pub(crate) fn dead_letters(
+    conn: &Connection,
+    filter: &DeadFilter,
+    page: &PageRequest,
+) -> Result<Page<DeadRow>> {
     let limit = page.rows();
     let before = page.after::<i64>()?;
     let open = filter.state.is_none_or(|state| state == DeadState::Open);
@@ -55,7 +59,10 @@ pub(crate) fn dead_letters(conn: &Connection, filter: &DeadFilter, page: &PageRe
         Some(_) => None,
         None => super::end_of_scan(conn, "seq", scan, &named, |row| row.get(0))?,
     };
-    Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|seq| seq.to_string()) })
+    Ok(Page {
+        rows: rows.into_iter().map(|(row, _, _)| row).collect(),
+        next: next.map(|seq| seq.to_string()),
+    })
 }
 
 pub(crate) fn count_dead(conn: &Connection, filter: &DeadFilter) -> Result<u64> {
@@ -122,9 +129,10 @@ pub(crate) fn groups(conn: &Connection, filter: &GroupFilter, page: &PageRequest
             open: u64::try_from(row.get::<_, i64>(10)?).unwrap_or(0),
         })
     })?;
-    let next = rows.last().filter(|_| rows.len() == limit).map(|last| {
-        format!("{}-{}", instant::to_millis(last.last_seen), last.fingerprint)
-    });
+    let next = rows
+        .last()
+        .filter(|_| rows.len() == limit)
+        .map(|last| format!("{}-{}", instant::to_millis(last.last_seen), last.fingerprint));
     Ok(Page { rows, next })
 }
 

@@ -4,7 +4,8 @@ use redrive_model::batch::{Counters, EndRule};
 use redrive_model::breaker::Breaker;
 use redrive_model::state::{Facts, shown};
 use redrive_model::{
-    BatchId, BatchState, JobId, LeaseToken, Offset, Shown, State, Target, TargetSet, Timestamp, WorkloadName, instant,
+    BatchId, BatchState, JobId, LeaseToken, Offset, Shown, State, Target, TargetSet, Timestamp, WorkloadName,
+    instant,
 };
 use redrive_store::{BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest, Result};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
@@ -18,7 +19,12 @@ pub(crate) fn job(conn: &Connection, now: Timestamp, id: JobId) -> Result<Option
     find(conn, sql::JOB, params![instant::to_millis(now), blob(id.as_uuid())], |row| job_row(row, now))
 }
 
-pub(crate) fn jobs(conn: &Connection, now: Timestamp, filter: &JobFilter, page: &PageRequest) -> Result<Page<JobRow>> {
+pub(crate) fn jobs(
+    conn: &Connection,
+    now: Timestamp,
+    filter: &JobFilter,
+    page: &PageRequest,
+) -> Result<Page<JobRow>> {
     let before = page.after::<JobId>()?.map(|id| blob(id.as_uuid()));
     let state = filter.shown.and_then(stopped).or(filter.code.map(|_| State::Failed));
     let (scan, state) = source(conn, filter, state)?;
@@ -54,7 +60,11 @@ pub(crate) fn jobs(conn: &Connection, now: Timestamp, filter: &JobFilter, page: 
 }
 
 /// The most selective way to walk the jobs, newest first.
-fn source(conn: &Connection, filter: &JobFilter, state: Option<State>) -> Result<(&'static str, Option<&'static str>)> {
+fn source(
+    conn: &Connection,
+    filter: &JobFilter,
+    state: Option<State>,
+) -> Result<(&'static str, Option<&'static str>)> {
     if filter.batch.is_some() {
         return Ok((scan::BATCH, None));
     }
@@ -71,7 +81,9 @@ fn source(conn: &Connection, filter: &JobFilter, state: Option<State>) -> Result
             let queued: i64 = find(conn, few, params![SCAN], |row| row.get(0))?.unwrap_or(0);
             Ok((if queued < SCAN { scan::QUEUED } else { scan::NEWEST }, None))
         }
-        Some(Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled) | None => Ok((scan::NEWEST, None)),
+        Some(Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled) | None => {
+            Ok((scan::NEWEST, None))
+        }
     }
 }
 

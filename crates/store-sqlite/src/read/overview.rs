@@ -18,14 +18,23 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts> {
     let lanes = lanes(conn)?;
     let mut states = Vec::new();
     for (workload, kind, n) in list(conn, sql::TALLIES, [], |row| {
-        Ok((row::checked(row, 0, str::parse::<WorkloadName>)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
+        Ok((
+            row::checked(row, 0, str::parse::<WorkloadName>)?,
+            row.get::<_, String>(1)?,
+            row.get::<_, i64>(2)?,
+        ))
     })? {
         let n = u64::try_from(n).unwrap_or(0);
         match State::parse(&kind) {
             Some(state) => states.push(StateCount { workload, state, jobs: n }),
             None => {
-                let running: u64 = lanes.iter().filter(|l| l.workload == workload).map(|l| l.processing).sum();
-                states.push(StateCount { workload: workload.clone(), state: State::Queued, jobs: n.saturating_sub(running) });
+                let running: u64 =
+                    lanes.iter().filter(|l| l.workload == workload).map(|l| l.processing).sum();
+                states.push(StateCount {
+                    workload: workload.clone(),
+                    state: State::Queued,
+                    jobs: n.saturating_sub(running),
+                });
                 states.push(StateCount { workload, state: State::Processing, jobs: running });
             }
         }
@@ -35,7 +44,8 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts> {
     let mut merged: Vec<LaneCount> = Vec::with_capacity(lanes.len());
     for lane in lanes {
         let queued = lane.live.saturating_sub(lane.processing);
-        match merged.last_mut().filter(|last| last.workload == lane.workload && last.targets == lane.targets) {
+        match merged.last_mut().filter(|last| last.workload == lane.workload && last.targets == lane.targets)
+        {
             Some(last) => {
                 last.queued += queued;
                 last.processing += lane.processing;

@@ -32,7 +32,10 @@ pub(crate) fn attempts(conn: &Connection, job: JobId) -> Result<Vec<AttemptRow>>
 }
 
 pub(crate) fn job_events(conn: &Connection, job: JobId) -> Result<Vec<Event>> {
-    Ok(list(conn, sql::JOB_EVENTS, params![blob(job.as_uuid())], event)?.into_iter().flat_map(Stored::unfold).collect())
+    Ok(list(conn, sql::JOB_EVENTS, params![blob(job.as_uuid())], event)?
+        .into_iter()
+        .flat_map(Stored::unfold)
+        .collect())
 }
 
 pub(crate) fn events_after(conn: &Connection, after: EventSeq, limit: usize) -> Result<Vec<Event>> {
@@ -43,7 +46,8 @@ pub(crate) fn events_after(conn: &Connection, after: EventSeq, limit: usize) -> 
     }
     // A reader may stand between the two events of one row: that row is read again and its first event left out.
     let behind = after.0.div_euclid(2);
-    let rows = list(conn, sql::EVENTS_AFTER, params![behind, i64::try_from(limit).unwrap_or(i64::MAX)], event)?;
+    let rows =
+        list(conn, sql::EVENTS_AFTER, params![behind, i64::try_from(limit).unwrap_or(i64::MAX)], event)?;
     Ok(rows.into_iter().flat_map(Stored::unfold).filter(|e| e.seq > after).take(limit).collect())
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use redrive_model::group::GroupState;
 use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
 use redrive_model::{JobId, LeaseToken, Offset, State, Timestamp, instant};
 use redrive_store::{Acted, DeadState, EventKind, GiveUp, NewEvent, Result, RetryBy};
 use rusqlite::params;
@@ -20,7 +20,9 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, jobs: &[JobId], keep: Option<Duration>) ->
         match before.state {
             State::Queued => record::event(tx, id, EventKind::Cancelled, before.generation, None)?,
             State::Processing => record::ended(tx, &stopped(id, before))?,
-            other @ (State::Complete | State::Failed | State::Cancelled) => return Ok(Acted::WrongState(other)),
+            other @ (State::Complete | State::Failed | State::Cancelled) => {
+                return Ok(Acted::WrongState(other));
+            }
         }
         let purge_at = keep.map(|keep| instant::add_ms(tx.now, keep));
         execute(tx.conn, sql::CANCEL, params![blob(id.as_uuid()), tx.now, purge_at])?;
@@ -85,7 +87,8 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
         if let Some(batch) = before.batch {
             let hard = i64::from(!code.is_retryable());
             let last_failure = Some((code, message.to_owned()));
-            let change = Change { failed: 1, hard, last_failure, dead_offset: Some(offset), ..Change::default() };
+            let change =
+                Change { failed: 1, hard, last_failure, dead_offset: Some(offset), ..Change::default() };
             batch::apply(tx, batch, change)?;
         }
         Ok(Acted::Done)
@@ -116,7 +119,8 @@ pub(crate) fn expire(tx: &mut Tx<'_>, jobs: &[JobId]) -> Result<Vec<Acted>> {
 pub(crate) fn discard(tx: &Tx<'_>, offsets: &[Offset]) -> Result<u64> {
     let mut count = 0;
     for offset in offsets {
-        let group = find(tx.conn, sql::DISCARD_DEAD, params![offset.0, tx.now], |row| row.get::<_, String>(0))?;
+        let group =
+            find(tx.conn, sql::DISCARD_DEAD, params![offset.0, tx.now], |row| row.get::<_, String>(0))?;
         if let Some(fingerprint) = group {
             execute(tx.conn, sql::SHRINK_GROUP, params![fingerprint])?;
             count += 1;
@@ -126,7 +130,8 @@ pub(crate) fn discard(tx: &Tx<'_>, offsets: &[Offset]) -> Result<u64> {
 }
 
 pub(crate) fn move_group(tx: &Tx<'_>, group: &Fingerprint, to: GroupState) -> Result<bool> {
-    let from = find(tx.conn, sql::GROUP_STATE, params![group.as_str()], |row| row::word(row, 0, GroupState::parse))?;
+    let from =
+        find(tx.conn, sql::GROUP_STATE, params![group.as_str()], |row| row::word(row, 0, GroupState::parse))?;
     let legal = from.is_some_and(|from| from.may_become(to));
     if legal {
         execute(tx.conn, sql::MOVE_GROUP, params![group.as_str(), to.as_str()])?;

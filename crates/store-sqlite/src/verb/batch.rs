@@ -1,8 +1,8 @@
 //! Batch counters: exact, because they change in the transaction that changes the member.
 
 use redrive_model::batch::{Counters, EndRule, end_state};
-use redrive_model::{BatchId, BatchState, Code, Offset, instant, text};
 use redrive_model::limits::MAX_LABEL_BYTES;
+use redrive_model::{BatchId, BatchState, Code, Offset, instant, text};
 use redrive_store::{NewBatch, Result, StoreError};
 use rusqlite::params;
 
@@ -51,7 +51,8 @@ struct Stored {
 }
 
 fn load(tx: &Tx<'_>, id: BatchId) -> Result<Stored> {
-    let count = |row: &rusqlite::Row<'_>, n: usize| row.get::<_, i64>(n).map(|v| u64::try_from(v).unwrap_or(0));
+    let count =
+        |row: &rusqlite::Row<'_>, n: usize| row.get::<_, i64>(n).map(|v| u64::try_from(v).unwrap_or(0));
     find(tx.conn, sql::BATCH_COUNTERS, params![blob(id.as_uuid())], |row| {
         Ok(Stored {
             state: row::word(row, 0, BatchState::parse)?,

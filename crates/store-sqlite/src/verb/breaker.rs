@@ -10,17 +10,28 @@ use crate::row::blob;
 use crate::sql;
 use crate::writer::Tx;
 
-pub(crate) fn swap(tx: &Tx<'_>, target: &Target, expected: Option<i64>, breaker: &Breaker) -> Result<Swapped> {
+pub(crate) fn swap(
+    tx: &Tx<'_>,
+    target: &Target,
+    expected: Option<i64>,
+    breaker: &Breaker,
+) -> Result<Swapped> {
     let machine = serde_json::to_string(breaker).map_err(|e| StoreError::Internal(e.to_string()))?;
     let gate = breaker.gate();
     let blocked = gate.blocked_until.map(instant::to_millis);
     let probe = gate.probe.map(|w| blob(w.as_uuid()));
     let target = target.as_str();
     let changed = match expected {
-        None => execute(tx.conn, sql::INSERT_BREAKER, params![target, machine, blocked, gate.limit, probe, tx.now])?,
-        Some(version) => {
-            execute(tx.conn, sql::SWAP_BREAKER, params![target, machine, blocked, gate.limit, probe, tx.now, version])?
-        }
+        None => execute(
+            tx.conn,
+            sql::INSERT_BREAKER,
+            params![target, machine, blocked, gate.limit, probe, tx.now],
+        )?,
+        Some(version) => execute(
+            tx.conn,
+            sql::SWAP_BREAKER,
+            params![target, machine, blocked, gate.limit, probe, tx.now, version],
+        )?,
     };
     Ok(if changed == 1 { Swapped::Done(expected.unwrap_or(0) + 1) } else { Swapped::Stale })
 }

@@ -9,9 +9,10 @@ use std::collections::{HashMap, HashSet};
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{JobId, LeaseToken, Target, WorkerId, WorkloadName, instant};
 use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts};
-use rusqlite::params;
+use rusqlite::{CachedStatement, OptionalExtension, params};
 
 use super::record::{find, list};
+use crate::error::store_error;
 use crate::lanes::LaneKey;
 use crate::row::{self, blob};
 use crate::sql;
@@ -31,7 +32,15 @@ pub(crate) fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
     }
     let gates = Gates::load(tx, claim)?;
     let picked = pick(tx, claim, &gates, alone, limit)?;
-    picked.into_iter().filter_map(|(_, _, id)| take(tx, claim, id).transpose()).collect()
+    let prepare = |sql| tx.conn.prepare_cached(sql).map_err(store_error);
+    let (mut take, mut payload) = (prepare(sql::CLAIM_JOB)?, prepare(sql::PAYLOAD)?);
+    let mut claimed = Vec::with_capacity(picked.len());
+    for (_, _, id) in picked {
+        if let Some(row) = take_one(tx, &mut take, claim, id)? {
+            claimed.push(with_payload(tx, &mut payload, row)?);
+        }
+    }
+    Ok(claimed)
 }
 
 /// Priority, due time, id: the order of the queue.
@@ -43,13 +52,17 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
     for &lane in &lanes {
         let key = tx.lanes.get(lane)?;
         let room = claim.wants.iter().find(|w| w.workload == key.workload).map_or(0, |w| w.limit.min(limit));
-        let rows = list(tx.conn, sql::READY_OF_LANE, params![lane, tx.now, i64::try_from(room).unwrap_or(0)], |row| {
-            Ok(((key.priority, row.get(1)?, row::job(row, 0)?), lane))
-        })?;
+        let rows = list(
+            tx.conn,
+            sql::READY_OF_LANE,
+            params![lane, tx.now, i64::try_from(room).unwrap_or(0)],
+            |row| Ok(((key.priority, row.get(1)?, row::job(row, 0)?), lane)),
+        )?;
         places.extend(rows);
     }
     places.sort_unstable();
-    let mut room: HashMap<&WorkloadName, usize> = claim.wants.iter().map(|w| (&w.workload, w.limit)).collect();
+    let mut room: HashMap<&WorkloadName, usize> =
+        claim.wants.iter().map(|w| (&w.workload, w.limit)).collect();
     let mut quota = gates.quota.clone();
     let mut picked = Vec::with_capacity(limit.min(places.len()));
     for (place, lane) in places {
@@ -137,7 +150,8 @@ impl Gates {
                 gates.blocked.insert(target);
             } else if let Some(admits) = admits {
                 let running: i64 =
-                    find(tx.conn, sql::RUNNING_OF_TARGET, params![target.as_str()], |row| row.get(0))?.unwrap_or(0);
+                    find(tx.conn, sql::RUNNING_OF_TARGET, params![target.as_str()], |row| row.get(0))?
+                        .unwrap_or(0);
                 gates.quota.insert(target, usize::try_from(admits - running).unwrap_or(0));
             }
         }
@@ -157,11 +171,16 @@ impl Gates {
     }
 }
 
-fn take(tx: &mut Tx<'_>, claim: &Claim, id: JobId) -> Result<Option<Claimed>> {
+fn take_one(
+    tx: &Tx<'_>,
+    statement: &mut CachedStatement<'_>,
+    claim: &Claim,
+    id: JobId,
+) -> Result<Option<Row>> {
     let expires = instant::add_ms(tx.now, claim.ttl);
     let probe = matches!(claim.mode, ClaimMode::Probe(_));
     let worker = blob(claim.worker.as_uuid());
-    let row = find(tx.conn, sql::CLAIM_JOB, params![blob(id.as_uuid()), worker, tx.now, expires, probe], |row| {
+    let read = |row: &rusqlite::Row<'_>| {
         Ok(Row {
             id,
             lane: row.get(0)?,
@@ -179,8 +198,9 @@ fn take(tx: &mut Tx<'_>, claim: &Claim, id: JobId) -> Result<Option<Claimed>> {
             expires_at: expires,
             probe,
         })
-    })?;
-    row.map(|row| claimed(tx, row)).transpose()
+    };
+    let bound = params![blob(id.as_uuid()), worker, tx.now, expires, probe];
+    statement.query_row(bound, read).optional().map_err(store_error)
 }
 
 struct Row {
@@ -201,8 +221,10 @@ struct Row {
     probe: bool,
 }
 
-fn claimed(tx: &Tx<'_>, row: Row) -> Result<Claimed> {
-    let payload = find(tx.conn, sql::PAYLOAD, params![blob(row.id.as_uuid())], |p| Ok((p.get(0)?, p.get(1)?, p.get(2)?)))?;
+fn with_payload(tx: &Tx<'_>, statement: &mut CachedStatement<'_>, row: Row) -> Result<Claimed> {
+    let read = |p: &rusqlite::Row<'_>| Ok((p.get(0)?, p.get(1)?, p.get(2)?));
+    let payload =
+        statement.query_row(params![blob(row.id.as_uuid())], read).optional().map_err(store_error)?;
     // A job whose payload is gone runs with an empty input and fails as undecodable, rather than never.
     let (label, input, state) = payload.unwrap_or((None, Vec::new(), None));
     let key = tx.lanes.get(row.lane)?;
@@ -253,5 +275,6 @@ pub(crate) fn leases_of(tx: &Tx<'_>, worker: WorkerId) -> Result<Vec<Claimed>> {
             probe: row.get(14)?,
         })
     })?;
-    rows.into_iter().map(|row| claimed(tx, row)).collect()
+    let mut payload = tx.conn.prepare_cached(sql::PAYLOAD).map_err(store_error)?;
+    rows.into_iter().map(|row| with_payload(tx, &mut payload, row)).collect()
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use redrive_model::{BatchId, State, instant};
-use redrive_store::{Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When, validate};
+use redrive_store::{
+    Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When, validate,
+};
 use rusqlite::params;
 
 use super::batch::{self, Change};
@@ -107,12 +109,10 @@ fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
 }
 
 fn answered_before(tx: &Tx<'_>, idempotency: &Idempotency) -> Result<Option<EnqueueReply>> {
-    let found = find(
-        tx.conn,
-        sql::FIND_IDEMPOTENCY,
-        params![idempotency.owner.as_str(), idempotency.key],
-        |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?)),
-    )?;
+    let found =
+        find(tx.conn, sql::FIND_IDEMPOTENCY, params![idempotency.owner.as_str(), idempotency.key], |row| {
+            Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?))
+        })?;
     let Some((hash, reply)) = found else { return Ok(None) };
     if hash != idempotency.request_hash {
         return Err(StoreError::IdempotencyMismatch);
@@ -124,7 +124,13 @@ fn remember(tx: &Tx<'_>, idempotency: &Idempotency, reply: &EnqueueReply) -> Res
     execute(
         tx.conn,
         sql::INSERT_IDEMPOTENCY,
-        params![idempotency.owner.as_str(), idempotency.key, idempotency.request_hash, reply.to_kept(), tx.now],
+        params![
+            idempotency.owner.as_str(),
+            idempotency.key,
+            idempotency.request_hash,
+            reply.to_kept(),
+            tx.now
+        ],
     )
     .map(drop)
 }

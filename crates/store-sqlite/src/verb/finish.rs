@@ -2,11 +2,13 @@
 
 use redrive_model::decide::{Charge, Due, Requeue};
 use redrive_model::{BatchId, JobId, State, instant};
-use redrive_store::{Authority, EventKind, Finish, Finished, Result, Step, StoreError};
-use rusqlite::params;
+use redrive_store::{Authority, EventKind, Finish, Finished, Result, Step, StoreError, validate_finishes};
+use rusqlite::{Row, params};
 
 use super::batch::{self, Change};
 use super::record::{self, Dead, Ended, execute, find};
+use super::success::Success;
+use crate::error::store_error;
 use crate::lanes::LaneKey;
 use crate::row::{self, blob};
 use crate::sql;
@@ -16,7 +18,36 @@ use crate::writer::Tx;
 pub(crate) const NEVER: i64 = instant::LAST_MS;
 
 pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finished>> {
-    finishes.iter().map(|f| one(tx, f)).collect()
+    validate_finishes(finishes)?;
+    let conn = tx.conn;
+    let mut success = None;
+    let mut answers = Vec::with_capacity(finishes.len());
+    for f in finishes {
+        answers.push(match &f.step {
+            Step::Complete { .. } if f.state.is_none() => {
+                let success = match &mut success {
+                    Some(success) => success,
+                    none => none.insert(Success::prepare(conn)?),
+                };
+                succeed(tx, success, f)?
+            }
+            Step::Complete { .. } | Step::Requeue { .. } | Step::Fail { .. } => one(tx, f)?,
+        });
+    }
+    Ok(answers)
+}
+
+/// The plain success.
+fn succeed(tx: &mut Tx<'_>, success: &mut Success<'_>, f: &Finish) -> Result<Finished> {
+    let Some(before) = success.lookup(f)? else { return Ok(Finished::Lost) };
+    if !before.may_end(f, tx.now) {
+        return late(tx, f);
+    }
+    success.write(tx, f, &before).map_err(store_error)?;
+    if let Some(id) = before.batch {
+        batch::apply(tx, id, member_ended(f, State::Complete, None))?;
+    }
+    Ok(Finished::Recorded(State::Complete))
 }
 
 /// The job as it is before the write.
@@ -35,9 +66,9 @@ pub(crate) struct Before {
     pub(crate) expired: bool,
 }
 
-pub(crate) fn lookup(tx: &Tx<'_>, job: JobId) -> Result<Option<Before>> {
-    find(tx.conn, sql::LOOKUP, params![blob(job.as_uuid())], |row| {
-        Ok(Before {
+impl Before {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
             lane: row.get(0)?,
             state: row::word(row, 1, State::parse)?,
             token: row.get(2)?,
@@ -51,17 +82,26 @@ pub(crate) fn lookup(tx: &Tx<'_>, job: JobId) -> Result<Option<Before>> {
             dedupe: row.get(10)?,
             expired: row.get::<_, Option<i64>>(11)?.is_some(),
         })
-    })
+    }
+
+    /// The fence: whether this finish may end the attempt.
+    fn may_end(&self, f: &Finish, now: i64) -> bool {
+        let stands = self.state == State::Processing && self.token == f.lease.token.0;
+        stands
+            && match f.authority {
+                Authority::Holder => true,
+                Authority::Expired => self.lease_expires_at.is_some_and(|at| at <= now),
+            }
+    }
+}
+
+pub(crate) fn lookup(tx: &Tx<'_>, job: JobId) -> Result<Option<Before>> {
+    find(tx.conn, sql::LOOKUP, params![blob(job.as_uuid())], Before::read)
 }
 
 fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
     let Some(before) = lookup(tx, f.lease.job)? else { return Ok(Finished::Lost) };
-    let stands = before.state == State::Processing && before.token == f.lease.token.0;
-    let ripe = match f.authority {
-        Authority::Holder => true,
-        Authority::Expired => before.lease_expires_at.is_some_and(|at| at <= tx.now),
-    };
-    if !stands || !ripe {
+    if !before.may_end(f, tx.now) {
         return late(tx, f);
     }
     let id = blob(f.lease.job.as_uuid());
@@ -74,15 +114,22 @@ fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
         }
         Step::Requeue { .. } => requeue(tx, f, &before)?,
         Step::Fail { keep, .. } => {
-            let failure = f.report.failure.as_ref().filter(|_| f.report.fingerprint.is_some()).ok_or_else(no_failure)?;
+            let failure = f
+                .report
+                .failure
+                .as_ref()
+                .ok_or_else(|| StoreError::Internal("a failure was checked to be there".into()))?;
             let crashed = i64::from(f.is_crash());
             let message = failure.public_message();
-            execute(tx.conn, sql::FAIL, params![id, failure.code.name(), message, tx.now, kept(keep), crashed])?;
+            execute(
+                tx.conn,
+                sql::FAIL,
+                params![id, failure.code.name(), message, tx.now, kept(keep), crashed],
+            )?;
             (State::Failed, "failed", EventKind::Failed)
         }
     };
     if let Some(state) = &f.state {
-        super::lease::check_state(state)?;
         execute(tx.conn, sql::SET_STATE, params![id, state])?;
     }
     record::ended(
@@ -155,7 +202,9 @@ pub(crate) fn in_lane(tx: &mut Tx<'_>, lane: i64, alone: bool) -> Result<i64> {
 
 /// Groups the failure, and keeps the job for people when it was given up.
 fn bury(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Option<redrive_model::Offset>> {
-    let (Some(failure), Some(fingerprint)) = (&f.report.failure, &f.report.fingerprint) else { return Ok(None) };
+    let (Some(failure), Some(fingerprint)) = (&f.report.failure, &f.report.fingerprint) else {
+        return Ok(None);
+    };
     let workload = &tx.lanes.get(before.lane)?.workload;
     let target = f.report.target.as_ref();
     let dead = match &f.step {
@@ -208,8 +257,4 @@ fn late(tx: &Tx<'_>, f: &Finish) -> Result<Finished> {
         (Authority::Holder, Some((false, true)) | None) | (Authority::Expired, _) => {}
     }
     Ok(Finished::Lost)
-}
-
-fn no_failure() -> StoreError {
-    StoreError::Invalid("a job can only be failed with a failure that says why, and its group".into())
 }

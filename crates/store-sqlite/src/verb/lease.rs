@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use redrive_model::{JobFacts, LeaseToken, WorkerId, instant};
-use redrive_store::{Expired, Extension, Lease, Result, StoreError, StoredFacts, WorkerBeat};
-use redrive_model::limits::MAX_STATE_BYTES;
+use redrive_store::{Expired, Extension, Lease, Result, StoredFacts, WorkerBeat, validate_state};
 use rusqlite::params;
 
 use super::record::{execute, list};
@@ -12,29 +11,30 @@ use crate::row::{self, blob};
 use crate::sql;
 use crate::writer::Tx;
 
-pub(crate) fn extend(tx: &Tx<'_>, worker: WorkerId, leases: &[Lease], ttl: Duration) -> Result<Vec<Extension>> {
+pub(crate) fn extend(
+    tx: &Tx<'_>,
+    worker: WorkerId,
+    leases: &[Lease],
+    ttl: Duration,
+) -> Result<Vec<Extension>> {
     let until = instant::add_ms(tx.now, ttl);
     let worker = blob(worker.as_uuid());
     leases
         .iter()
         .map(|lease| {
-            let kept = execute(tx.conn, sql::EXTEND, params![blob(lease.job.as_uuid()), lease.token.0, worker, until])?;
+            let kept = execute(
+                tx.conn,
+                sql::EXTEND,
+                params![blob(lease.job.as_uuid()), lease.token.0, worker, until],
+            )?;
             Ok(if kept == 1 { Extension::Held(instant::from_millis(until)) } else { Extension::Lost })
         })
         .collect()
 }
 
 pub(crate) fn save_state(tx: &Tx<'_>, lease: Lease, state: &[u8]) -> Result<bool> {
-    check_state(state)?;
+    validate_state(state)?;
     Ok(execute(tx.conn, sql::SAVE_STATE, params![blob(lease.job.as_uuid()), lease.token.0, state])? == 1)
-}
-
-pub(crate) fn check_state(state: &[u8]) -> Result<()> {
-    if state.len() > MAX_STATE_BYTES {
-        let text = format!("execution state has {} bytes, at most {MAX_STATE_BYTES} are allowed", state.len());
-        return Err(StoreError::Invalid(text));
-    }
-    Ok(())
 }
 
 pub(crate) fn expired(tx: &Tx<'_>, limit: usize) -> Result<Vec<Expired>> {
@@ -67,7 +67,15 @@ pub(crate) fn beat(tx: &Tx<'_>, beat: &WorkerBeat) -> Result<()> {
     execute(
         tx.conn,
         sql::BEAT,
-        params![blob(beat.id.as_uuid()), beat.name, beat.build, beat.draining, beat.concurrency, tx.now, until],
+        params![
+            blob(beat.id.as_uuid()),
+            beat.name,
+            beat.build,
+            beat.draining,
+            beat.concurrency,
+            tx.now,
+            until
+        ],
     )
     .map(drop)
 }

@@ -9,3 +9,4 @@ pub(crate) mod finish;
 pub(crate) mod lease;
 pub(crate) mod purge;
 pub(crate) mod record;
+pub(crate) mod success;

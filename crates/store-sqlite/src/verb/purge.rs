@@ -63,7 +63,8 @@ fn is_over(tx: &Tx<'_>, c: &Candidate) -> Result<bool> {
     }
     let purge_at = match c.batch {
         None => c.purge_at,
-        Some(id) => find(tx.conn, sql::BATCH_PURGE_AT, params![blob(id.as_uuid())], |row| row.get(0))?.unwrap_or(c.purge_at),
+        Some(id) => find(tx.conn, sql::BATCH_PURGE_AT, params![blob(id.as_uuid())], |row| row.get(0))?
+            .unwrap_or(c.purge_at),
     };
     Ok(purge_at.is_some_and(|at| at <= tx.now))
 }

@@ -87,11 +87,22 @@ pub(crate) fn ended(tx: &Tx<'_>, e: &Ended<'_>) -> Result<()> {
 }
 
 /// Writes an event that ends no attempt.
-pub(crate) fn event(tx: &Tx<'_>, job: JobId, kind: EventKind, generation: u32, failure: Option<&Failure>) -> Result<()> {
+pub(crate) fn event(
+    tx: &Tx<'_>,
+    job: JobId,
+    kind: EventKind,
+    generation: u32,
+    failure: Option<&Failure>,
+) -> Result<()> {
     let job = blob(job.as_uuid());
     let nothing = None::<i64>;
     let code = failure.map(|f| f.code.name());
-    execute(tx.conn, sql::INSERT_EVENT, params![job, kind.as_str(), tx.now, nothing, generation, 0, nothing, code]).map(drop)
+    execute(
+        tx.conn,
+        sql::INSERT_EVENT,
+        params![job, kind.as_str(), tx.now, nothing, generation, 0, nothing, code],
+    )
+    .map(drop)
 }
 
 /// A job that policy gave up on.

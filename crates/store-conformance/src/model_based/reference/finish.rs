@@ -9,6 +9,10 @@ use super::{Job, Reference};
 
 impl Reference {
     pub(super) fn finish(&mut self, f: &Finish) -> Result<Finished, Refusal> {
+        let told = f.report.failure.is_some() && f.report.fingerprint.is_some();
+        if matches!(f.step, Step::Fail { .. }) && !told {
+            return Err(Refusal::Invalid);
+        }
         let Some(job) = self.jobs.get(&f.lease.job) else { return Ok(Finished::Lost) };
         let ripe = match f.authority {
             Authority::Holder => true,
@@ -16,10 +20,6 @@ impl Reference {
         };
         if !job.stands(f.lease) || !ripe {
             return Ok(self.late(f));
-        }
-        let told = f.report.failure.is_some() && f.report.fingerprint.is_some();
-        if matches!(f.step, Step::Fail { .. }) && !told {
-            return Err(Refusal::Invalid);
         }
         let before = job.clone();
         let after = self.after(&before, f);

@@ -32,8 +32,7 @@ impl Reference {
         }
         let members: Vec<_> = self.jobs.values().filter_map(|job| job.batch).collect();
         let now = self.now;
-        self.batches
-            .retain(|id, batch| batch.purge_at().is_none_or(|at| at > now) || members.contains(id));
+        self.batches.retain(|id, batch| batch.purge_at().is_none_or(|at| at > now) || members.contains(id));
         over.len() as u64
     }
 
