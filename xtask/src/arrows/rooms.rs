@@ -59,7 +59,7 @@ const ROOMS: &[Room] = &[
     Room { name: MODEL, uses: &[], tests_use: &[] },
     Room { name: STORE, uses: &[MODEL], tests_use: &[] },
     Room { name: SQLITE, uses: &[MODEL, STORE], tests_use: &[CONFORMANCE] },
-    Room { name: POSTGRES, uses: &[MODEL, STORE], tests_use: &[CONFORMANCE] },
+    Room { name: POSTGRES, uses: &[MODEL, STORE], tests_use: &[CONFORMANCE, SQLITE] },
     Room { name: CONFORMANCE, uses: &[MODEL, STORE], tests_use: &[SQLITE] },
     Room { name: ENGINE, uses: &[MODEL, STORE], tests_use: &[SQLITE, POSTGRES, CONFORMANCE] },
     Room { name: FACADE, uses: &[MODEL, STORE, SQLITE, POSTGRES, ENGINE], tests_use: &[CONFORMANCE] },

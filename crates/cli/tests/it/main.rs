@@ -1,4 +1,11 @@
 //! The command as its users start it: real processes, real ports, real signals.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests: a broken expectation is a failed test"
+)]
 
 mod explain;
 mod process;

@@ -60,6 +60,9 @@ const ATTEMPT: &str = "INSERT INTO attempts (job, token, number, generation, wor
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 'complete', 'handler_completed', 'abcdefabcdef')";
 const EVENT: &str = "INSERT INTO events (job, kind, at, started_at, generation, attempt) VALUES (?1, 'complete', ?2, ?2, ?3, ?4)";
 
+/// Id, token, attempt, generation, input.
+type Held = ([u8; 16], i64, i64, i64, Vec<u8>);
+
 /// Claims and completes everything; answers jobs per second.
 pub fn drain(conn: &mut Connection, total: usize) -> Result<f64> {
     let worker = [7u8; 16];
@@ -71,7 +74,7 @@ pub fn drain(conn: &mut Connection, total: usize) -> Result<f64> {
             .prepare_cached(READY)?
             .query_map(params![NOW, BATCH as i64], |r| r.get(0))?
             .collect::<Result<_, _>>()?;
-        let mut claimed: Vec<([u8; 16], i64, i64, i64, Vec<u8>)> = Vec::with_capacity(ids.len());
+        let mut claimed: Vec<Held> = Vec::with_capacity(ids.len());
         for id in ids {
             let (token, attempt, generation) =
                 tx.prepare_cached(CLAIM)?.query_row(params![id, worker, NOW, NOW + 60_000], |r| {
