@@ -59,7 +59,8 @@ statements! {
     breakers
     cancel
     claim
-    claim_ramp
+    claim_chosen
+    claim_heads
     complete
     complete_state
     dead

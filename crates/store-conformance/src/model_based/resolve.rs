@@ -142,17 +142,26 @@ impl World {
         };
         let failure = Failure::new(code, "given up while it waited");
         let target = (code == Code::GwUnavailable).then(|| universe::target(1));
-        let fingerprint = Fingerprint::new(code, &universe::workload(0), target.as_ref(), &failure.message);
-        let waits = |id: &JobId| self.reference.jobs.get(id).is_some_and(|job| job.state == State::Queued);
-        let jobs = sorted_where(self.jobs(jobs), waits, |id| *id);
+        let waiting = |id: &JobId| self.reference.jobs.get(id).filter(|job| job.state == State::Queued);
+        let mut jobs = sorted_where(self.jobs(jobs), |id| waiting(id).is_some(), |id| *id);
+        // A group belongs to one workload, and the call names one group.
+        let first = jobs.iter().find_map(waiting).map(|job| &job.workload);
+        jobs.retain(|id| waiting(id).is_none_or(|job| Some(&job.workload) == first));
+        let workload = first.cloned().unwrap_or_else(|| universe::workload(0));
+        let fingerprint = Fingerprint::new(code, &workload, target.as_ref(), &failure.message);
         GiveUp { jobs, reason, rule, failure, fingerprint, target, keep: keep.map(seconds) }
     }
 }
 
-/// What is the newest failure of a call with several is nobody's promise: they are handed in by id, in the places that
-/// failures have among the rest.
+/// Which failure of a call with several is the newest is nobody's promise: they are handed in by id, in the places that
+/// failures have among the rest. Where a job is named twice, no other job fails in the same call.
 fn in_turn(finishes: Vec<Finish>) -> Vec<Finish> {
-    sorted_where(finishes, |finish| finish.report.failure.is_some(), |finish| finish.lease.job)
+    let fails = |finish: &Finish| finish.report.failure.is_some();
+    let job = |finish: &Finish| finish.lease.job;
+    let times = |id: JobId| finishes.iter().filter(|finish| job(finish) == id).count();
+    let twice = finishes.iter().map(job).find(|id| times(*id) > 1);
+    let kept = |finish: &&Finish| twice.is_none_or(|id| job(finish) == id || !fails(finish));
+    sorted_where(finishes.iter().filter(kept).cloned().collect(), fails, job)
 }
 
 /// Sorts some of the items among themselves; the others keep their places.

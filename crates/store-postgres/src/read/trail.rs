@@ -41,11 +41,6 @@ pub(crate) async fn job_events(inner: &Inner, job: JobId) -> sqlx::Result<Vec<Ev
 }
 
 pub(crate) async fn events_after(inner: &Inner, after: EventSeq, limit: usize) -> Result<Vec<Event>, Fault> {
-    let purged: Option<i64> =
-        sqlx::query_scalar(inner.sql.events_purged.text()).fetch_optional(&inner.pool).await?;
-    if let Some(purged) = purged.filter(|purged| after.0 < purged * 2) {
-        return Err(StoreError::EventsGone { oldest: EventSeq(purged * 2 + 1) }.into());
-    }
     let safe = inner.horizon.look(&inner.pool, &inner.sql).await?;
     // A reader may stand between the two events of one row: that row is read again and its first event left out.
     let rows = sqlx::query(inner.sql.events_after.text())
@@ -54,6 +49,12 @@ pub(crate) async fn events_after(inner: &Inner, after: EventSeq, limit: usize) -
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .fetch_all(&inner.pool)
         .await?;
+    // Asked after reading: what retention removed meanwhile is a gap that must be told.
+    let purged: Option<i64> =
+        sqlx::query_scalar(inner.sql.events_purged.text()).fetch_optional(&inner.pool).await?;
+    if let Some(purged) = purged.filter(|purged| after.0 < purged * 2) {
+        return Err(StoreError::EventsGone { oldest: EventSeq(purged * 2 + 1) }.into());
+    }
     Ok(unfold(&rows)?.into_iter().filter(|e| e.seq > after).take(limit).collect())
 }
 

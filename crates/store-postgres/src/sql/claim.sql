@@ -18,10 +18,12 @@ admitted AS MATERIALIZED (
     FROM walk w JOIN redrive.lanes l ON l.id = w.lane
     JOIN unnest($2::text[], $3::int8[]) AS want (workload, room) ON want.workload = l.workload
     WHERE l.alone = $6
+      -- While some target admits only so many, the longer way of claim_heads counts them.
+      AND NOT EXISTS (SELECT 1 FROM gates g WHERE g.admits IS NOT NULL AND NOT coalesce(g.blocked, false))
       AND NOT EXISTS (SELECT 1 FROM redrive.settings s WHERE s.key IN ('pause/', 'pause/' || l.workload))
       AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = l.id AND t.target = ANY ($10::text[]))
       AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
-                      WHERE t.lane = l.id AND NOT g.probed AND (coalesce(g.blocked, false) OR g.admits IS NOT NULL))
+                      WHERE t.lane = l.id AND NOT g.probed AND coalesce(g.blocked, false))
       AND ($9::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
                                        WHERE t.lane = l.id AND g.probed))
 ),

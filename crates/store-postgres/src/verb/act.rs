@@ -110,7 +110,8 @@ pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result
     for id in picked {
         let Some(job) = locked.get(&id) else { continue };
         if let Some(twin) = twin_or_retry(&mut tx, inner, id, job, now, by).await? {
-            if let Some(answer) = answers.iter_mut().zip(jobs).find(|(_, j)| **j == id).map(|(a, _)| a) {
+            // A job named twice is in the same place both times.
+            for (answer, _) in answers.iter_mut().zip(jobs).filter(|(_, job)| **job == id) {
                 *answer = Acted::Duplicate(twin);
             }
             continue;

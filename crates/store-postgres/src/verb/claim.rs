@@ -1,12 +1,13 @@
 //! Taking work.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{JobId, LeaseToken, TargetSet, WorkerId, WorkloadName, instant};
 use redrive_store::{Claim, ClaimMode, Claimed, Lease, StoredFacts};
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
+use sqlx::{Connection, PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
 
 use crate::row;
@@ -50,75 +51,100 @@ async fn walk(
     from: i32,
 ) -> sqlx::Result<Vec<Claimed>> {
     let (names, rooms) = wants(claim);
-    let probe = match &claim.mode {
-        ClaimMode::Probe(target) => Some(target.as_str()),
-        ClaimMode::Normal | ClaimMode::Alone => None,
-    };
-    let rows = sqlx::query(inner.sql.claim.text())
-        .bind(claim.worker.as_uuid())
-        .bind(&names)
-        .bind(&rooms)
-        .bind(number(limit))
-        .bind(instant::add_ms(0, claim.ttl))
-        .bind(claim.mode == ClaimMode::Alone)
-        .bind(from)
-        .bind(WALK)
-        .bind(probe)
-        .bind(claim.full.iter().map(|t| t.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *conn)
-        .await?;
-    let mut claimed = rows.iter().filter_map(|r| job(r).transpose()).collect::<sqlx::Result<Vec<_>>>()?;
-    if let Some(first) = rows.first() {
-        let steps: i64 = first.try_get(2)?;
-        let last: Option<i32> = first.try_get(1)?;
-        let stopped = if steps >= i64::from(WALK) { last.unwrap_or(0) } else { 0 };
-        inner.cursor.store(stopped, Ordering::Relaxed);
-        let ramps: i64 = first.try_get(0)?;
-        if ramps > 0 && claimed.len() < limit && probe.is_none() {
-            claimed.extend(ramp(conn, inner, claim, limit - claimed.len()).await?);
-        }
-    }
-    Ok(claimed)
+    let rows = ask(inner.sql.claim.text(), claim, &names, &rooms, limit, from).fetch_all(&mut *conn).await?;
+    let claimed = rows.iter().filter_map(|r| job(r).transpose()).collect::<sqlx::Result<Vec<_>>>()?;
+    let Some(first) = rows.first() else { return Ok(claimed) };
+    let steps: i64 = first.try_get(2)?;
+    let last: Option<i32> = first.try_get(1)?;
+    let stopped = if steps >= i64::from(WALK) { last.unwrap_or(0) } else { 0 };
+    inner.cursor.store(stopped, Ordering::Relaxed);
+    let ramps: i64 = first.try_get(0)?;
+    if ramps > 0 { ramp(conn, inner, claim, limit, from).await } else { Ok(claimed) }
 }
 
-/// Takes from targets whose breakers have just closed, no more than each of them admits.
+/// While some target admits only so many at once: locks those targets, so that two claims do not both use the same room,
+/// and chooses among the heads of all lanes in their order.
 async fn ramp(
     conn: &mut PgConnection,
     inner: &Inner,
     claim: &Claim,
     limit: usize,
+    from: i32,
 ) -> sqlx::Result<Vec<Claimed>> {
-    use sqlx::Connection;
-    let (names, rooms) = wants(claim);
     let mut tx = conn.begin().await?;
-    let mut claimed: Vec<Claimed> = Vec::new();
+    let mut room: HashMap<String, usize> = HashMap::new();
     for gate in sqlx::query(inner.sql.lock_ramps.text()).fetch_all(&mut *tx).await? {
         let target: String = gate.try_get(0)?;
-        let admits: i32 = gate.try_get(1)?;
         let running: i64 =
             sqlx::query_scalar(inner.sql.running_of_target.text()).bind(&target).fetch_one(&mut *tx).await?;
-        let room = usize::try_from(i64::from(admits) - running).unwrap_or(0).min(limit - claimed.len());
-        if room == 0 {
-            continue;
-        }
-        // A job that needs two targets in their ramps waits until one of them is through: it would need room in both.
-        let rows = sqlx::query(inner.sql.claim_ramp.text())
-            .bind(claim.worker.as_uuid())
-            .bind(&names)
-            .bind(&rooms)
-            .bind(number(room))
-            .bind(instant::add_ms(0, claim.ttl))
-            .bind(claim.mode == ClaimMode::Alone)
-            .bind(&target)
-            .bind(claim.full.iter().map(|t| t.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *tx)
-            .await?;
-        for r in &rows {
-            claimed.extend(job(r)?);
-        }
+        let left = i64::from(gate.try_get::<i32, _>(1)?) - running;
+        room.insert(target, usize::try_from(left).unwrap_or(0));
     }
+    let (names, rooms) = wants(claim);
+    let mut wanted: HashMap<String, usize> =
+        claim.wants.iter().map(|w| (w.workload.to_string(), w.limit)).collect();
+    let heads =
+        ask(inner.sql.claim_heads.text(), claim, &names, &rooms, limit, from).fetch_all(&mut *tx).await?;
+    let mut chosen: Vec<Uuid> = Vec::new();
+    for head in &heads {
+        if chosen.len() == limit {
+            break;
+        }
+        let (workload, targets): (String, String) = (head.try_get(1)?, head.try_get(2)?);
+        let targets: Vec<&str> = targets.split(',').filter(|t| !t.is_empty()).collect();
+        let full = targets.iter().any(|t| room.get(*t) == Some(&0));
+        match wanted.get_mut(&workload) {
+            Some(left) if *left > 0 && !full => *left -= 1,
+            Some(_) | None => continue,
+        }
+        for target in targets {
+            if let Some(left) = room.get_mut(target) {
+                *left -= 1;
+            }
+        }
+        chosen.push(head.try_get(0)?);
+    }
+    let rows = sqlx::query(inner.sql.claim_chosen.text())
+        .bind(chosen)
+        .bind(claim.worker.as_uuid())
+        .bind(instant::add_ms(0, claim.ttl))
+        .bind(probe(claim).is_some())
+        .fetch_all(&mut *tx)
+        .await?;
     tx.commit().await?;
-    Ok(claimed)
+    rows.iter().filter_map(|r| job(r).transpose()).collect()
+}
+
+/// The target that is probed, if this is a probe.
+fn probe(claim: &Claim) -> Option<&str> {
+    match &claim.mode {
+        ClaimMode::Probe(target) => Some(target.as_str()),
+        ClaimMode::Normal | ClaimMode::Alone => None,
+    }
+}
+
+type Question<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+
+/// The walk's parameters, which both ways of claiming share.
+fn ask<'q>(
+    statement: impl SqlSafeStr,
+    claim: &'q Claim,
+    names: &'q [&str],
+    rooms: &'q [i64],
+    limit: usize,
+    from: i32,
+) -> Question<'q> {
+    sqlx::query(statement)
+        .bind(claim.worker.as_uuid())
+        .bind(names)
+        .bind(rooms)
+        .bind(number(limit))
+        .bind(instant::add_ms(0, claim.ttl))
+        .bind(claim.mode == ClaimMode::Alone)
+        .bind(from)
+        .bind(WALK)
+        .bind(probe(claim))
+        .bind(claim.full.iter().map(|t| t.as_str()).collect::<Vec<_>>())
 }
 
 fn wants(claim: &Claim) -> (Vec<&str>, Vec<i64>) {

@@ -55,7 +55,9 @@ impl Harness for Memory {
 
 #[test]
 fn postgres_sqlite_and_the_reference_agree() {
-    let settings = Settings { cases: 12, steps: 20..=60, look_every: 10, shrinks: 60, ..Settings::default() };
+    // The same sequences every time: new ones are tried by the long form.
+    let settings =
+        Settings { cases: 12, steps: 20..=60, look_every: 10, shrinks: 60, seed: Some(20_261_116) };
     check(&settings, async || {
         vec![Box::new(Postgres::fresh().await) as Box<dyn Harness>, Box::new(Memory::fresh())]
     });

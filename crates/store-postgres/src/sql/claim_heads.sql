@@ -1,0 +1,38 @@
+-- The same walk as claim, for the time in which some target admits only so many at once: answers and locks the first jobs of
+-- every admitted lane, and leaves the choice to the caller, who knows how much room each target has.
+WITH RECURSIVE clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
+walk (lane, step) AS (
+    SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > $7 ORDER BY j.lane LIMIT 1), 1
+    UNION ALL
+    SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > w.lane ORDER BY j.lane LIMIT 1), w.step + 1
+    FROM walk w WHERE w.lane IS NOT NULL AND w.step < $8
+),
+gates AS MATERIALIZED (
+    SELECT b.target, b.admits, b.blocked_until > clock.now AS blocked,
+           coalesce(b.target = $9 AND b.probe = $1, false) AS probed
+    FROM redrive.breakers b, clock
+    WHERE (b.blocked_until IS NOT NULL OR b.admits IS NOT NULL) AND (b.blocked_until > clock.now OR b.admits IS NOT NULL)
+),
+admitted AS MATERIALIZED (
+    SELECT l.id, l.workload, l.targets, l.priority, want.room
+    FROM walk w JOIN redrive.lanes l ON l.id = w.lane
+    JOIN unnest($2::text[], $3::int8[]) AS want (workload, room) ON want.workload = l.workload
+    WHERE l.alone = $6
+      AND NOT EXISTS (SELECT 1 FROM redrive.settings s WHERE s.key IN ('pause/', 'pause/' || l.workload))
+      AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = l.id AND t.target = ANY ($10::text[]))
+      AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
+                      WHERE t.lane = l.id AND NOT g.probed AND coalesce(g.blocked, false))
+      AND ($9::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
+                                       WHERE t.lane = l.id AND g.probed))
+),
+heads AS MATERIALIZED (
+    SELECT j.id, j.due_at, a.priority, a.workload, a.targets
+    FROM admitted a, clock
+    CROSS JOIN LATERAL (
+        SELECT q.id, q.due_at FROM redrive.jobs q
+        WHERE q.state = 'queued' AND q.lane = a.id AND q.due_at <= clock.now
+        ORDER BY q.due_at, q.id LIMIT least(a.room, $4::int8)
+        FOR UPDATE SKIP LOCKED
+    ) AS j
+)
+SELECT id, workload, targets FROM heads, (SELECT $5::int8) AS ttl ORDER BY priority, due_at, id
