@@ -16,7 +16,7 @@ use super::strategy::Machine;
 use super::world::World;
 
 /// Sequences that are made.
-const CASES: u32 = 150;
+const CASES: u32 = 600;
 
 /// Every situation, and in how many of the sequences it must be met at least.
 const SITUATIONS: &[(&str, u32)] = &[
