@@ -7,8 +7,8 @@ use futures::future::try_join_all;
 use futures::try_join;
 use redrive_model::{EventSeq, JobId};
 use redrive_store::{
-    BatchRow, Counts, Event, Expired, GroupFilter, GroupRow, JobFilter, JobRow, NewEvent, PageRequest, Store,
-    StoreError,
+    BatchRow, Counts, DeadRow, Event, Expired, GroupFilter, GroupRow, JobFilter, JobRow, NewEvent,
+    PageRequest, Store, StoreError,
 };
 
 use super::look::{Look, Places, Scope, plain_attempt, plain_dead, plain_events, plain_job};
@@ -74,6 +74,7 @@ impl Look {
         let (mut paused, counts, queue, next_due) =
             try_join!(store.paused(), store.counts(), store.queue(), store.next_due())?;
         paused.sort();
+        let dead = by_call(dead, world)?;
         let places = Places::of(dead.iter().map(|row| row.offset));
         let batches = batches.into_iter().flatten().map(|row| {
             let dead_offset = row.dead_offset.map(|offset| places.place(offset));
@@ -121,6 +122,19 @@ async fn new_events(store: &dyn Store, reader: &mut Reader) -> Result<Vec<Event>
 /// A refusal to be looked at is a broken promise.
 async fn kept<T>(answer: impl Future<Output = redrive_store::Result<T>>) -> Result<T, Broken> {
     Ok(answer.await?)
+}
+
+/// Offsets grow from call to call; within one the order is nobody's promise.
+fn by_call(mut dead: Vec<DeadRow>, world: &World) -> Result<Vec<DeadRow>, Broken> {
+    let call = |row: &DeadRow| {
+        let known = world.reference.dead.iter().find(|dead| dead.letter() == (row.job, row.generation));
+        known.map_or(u64::MAX, |dead| dead.call)
+    };
+    ensure(dead.is_sorted_by_key(call), || {
+        format!("dead letters are not in the order of their deaths: {dead:#?}")
+    })?;
+    dead.sort_by_key(|row| (call(row), row.job, row.generation));
+    Ok(dead)
 }
 
 /// The jobs of a filter, page by page, newest first.

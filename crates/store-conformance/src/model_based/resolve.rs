@@ -39,7 +39,7 @@ impl World {
             Op::SaveState { lease, state } => {
                 Call::SaveState { lease: self.lease(*lease).0, state: vec![*state; 3] }
             }
-            Op::Finish(ops) => Call::Finish(in_turn(ops.iter().map(|op| self.finish_call(op)).collect())),
+            Op::Finish(ops) => Call::Finish(ops.iter().map(|op| self.finish_call(op)).collect()),
             Op::FinishAgain(nth) => {
                 let again = self
                     .finished
@@ -48,7 +48,7 @@ impl World {
                     .map(|last| self.finished[last - nth % (last + 1)].clone());
                 Call::Finish(again.unwrap_or_default())
             }
-            Op::Reclaim { limit, policy } => Call::Finish(in_turn(self.reclaim_calls(*limit, *policy))),
+            Op::Reclaim { limit, policy } => Call::Finish(self.reclaim_calls(*limit, *policy)),
             Op::Cancel { jobs, keep } => Call::Cancel { jobs: self.jobs(jobs), keep: keep.map(seconds) },
             Op::Retry { jobs, replay } => {
                 let replay = replay.then(|| universe::replay(self.fresh()));
@@ -143,7 +143,7 @@ impl World {
         let failure = Failure::new(code, "given up while it waited");
         let target = (code == Code::GwUnavailable).then(|| universe::target(1));
         let waiting = |id: &JobId| self.reference.jobs.get(id).filter(|job| job.state == State::Queued);
-        let mut jobs = sorted_where(self.jobs(jobs), |id| waiting(id).is_some(), |id| *id);
+        let mut jobs = self.jobs(jobs);
         // A group belongs to one workload, and the call names one group.
         let first = jobs.iter().find_map(waiting).map(|job| &job.workload);
         jobs.retain(|id| waiting(id).is_none_or(|job| Some(&job.workload) == first));
@@ -151,32 +151,6 @@ impl World {
         let fingerprint = Fingerprint::new(code, &workload, target.as_ref(), &failure.message);
         GiveUp { jobs, reason, rule, failure, fingerprint, target, keep: keep.map(seconds) }
     }
-}
-
-/// Which failure of a call with several is the newest is nobody's promise: they are handed in by id, in the places that
-/// failures have among the rest. Where a job is named twice, no other job fails in the same call.
-fn in_turn(finishes: Vec<Finish>) -> Vec<Finish> {
-    let fails = |finish: &Finish| finish.report.failure.is_some();
-    let job = |finish: &Finish| finish.lease.job;
-    let times = |id: JobId| finishes.iter().filter(|finish| job(finish) == id).count();
-    let twice = finishes.iter().map(job).find(|id| times(*id) > 1);
-    let kept = |finish: &&Finish| twice.is_none_or(|id| job(finish) == id || !fails(finish));
-    sorted_where(finishes.iter().filter(kept).cloned().collect(), fails, job)
-}
-
-/// Sorts some of the items among themselves; the others keep their places.
-fn sorted_where<T: Clone, K: Ord>(
-    mut items: Vec<T>,
-    which: impl Fn(&T) -> bool,
-    key: impl Fn(&T) -> K,
-) -> Vec<T> {
-    let mut chosen: Vec<T> = items.iter().filter(|item| which(item)).cloned().collect();
-    chosen.sort_by_key(key);
-    let places = items.iter_mut().filter(|item| which(item)).collect::<Vec<_>>();
-    for (place, item) in places.into_iter().zip(chosen) {
-        *place = item;
-    }
-    items
 }
 
 pub(super) fn seconds(n: u8) -> Duration {

@@ -9,7 +9,10 @@ use redrive_store::{BatchRow, EventKind, NewBatch};
 use std::time::Duration;
 
 use super::super::call::Letter;
-use super::Reference;
+use super::{Newest, Reference};
+
+/// How a member failed, and its dead letter if it has one.
+pub(crate) type Ended = ((Code, String), Option<Letter>);
 
 /// A batch. Its counters are not kept: see [`Reference::counters`].
 #[derive(Debug, Clone)]
@@ -22,9 +25,9 @@ pub(crate) struct Batch {
     pub(crate) keep: Option<Duration>,
     pub(crate) sealed: bool,
     pub(crate) state: BatchState,
-    pub(crate) last_failure: Option<(Code, String)>,
+    /// The newest member that failed, and the newest dead letter.
+    pub(crate) newest: Newest<Ended>,
     pub(crate) last_failure_at: Option<Timestamp>,
-    pub(crate) dead: Option<Letter>,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
     pub(crate) finished_at: Option<Timestamp>,
@@ -43,9 +46,8 @@ impl Batch {
             keep: new.keep,
             sealed: false,
             state: BatchState::Processing,
-            last_failure: None,
+            newest: Newest::none(),
             last_failure_at: None,
-            dead: None,
             created_at: now,
             updated_at: now,
             finished_at: None,
@@ -106,11 +108,11 @@ impl Reference {
 
     /// The newest member that failed.
     pub(super) fn note_failure(&mut self, id: BatchId, failure: (Code, String), dead: Option<Letter>) {
-        let now = self.now;
+        let (now, call) = (self.now, self.calls);
         if let Some(batch) = self.batches.get_mut(&id) {
-            batch.last_failure = Some(failure);
+            let before = batch.newest.last().and_then(|ended| ended.1);
+            batch.newest.push(call, (failure, dead.or(before)));
             batch.last_failure_at = Some(now);
-            batch.dead = dead.or(batch.dead);
         }
     }
 
@@ -125,9 +127,9 @@ impl Reference {
             sealed: batch.sealed,
             counters: self.counters(batch.id),
             end_rule: batch.end_rule,
-            last_failure: batch.last_failure.clone(),
+            last_failure: batch.newest.last().map(|ended| ended.0.clone()),
             last_failure_at: batch.last_failure_at,
-            dead_offset: batch.dead.map(|_| Offset(0)),
+            dead_offset: batch.newest.last().and_then(|ended| ended.1).map(|_| Offset(0)),
             created_at: batch.created_at,
             updated_at: batch.updated_at,
             finished_at: batch.finished_at,

@@ -9,6 +9,7 @@ mod claim;
 mod enqueue;
 mod finish;
 mod job;
+mod newest;
 mod overview;
 mod retention;
 mod trail;
@@ -25,6 +26,7 @@ use super::universe;
 pub(crate) use batch::Batch;
 pub(crate) use enqueue::Remembered;
 pub(crate) use job::{Held, Job};
+pub(crate) use newest::Newest;
 pub(crate) use trail::{Dead, Group};
 
 /// Everything a store knows.
@@ -32,6 +34,8 @@ pub(crate) use trail::{Dead, Group};
 pub(crate) struct Reference {
     /// The store's clock.
     pub(crate) now: Timestamp,
+    /// Calls made so far.
+    pub(crate) calls: u64,
     pub(crate) jobs: BTreeMap<JobId, Job>,
     pub(crate) attempts: BTreeMap<(JobId, LeaseToken), AttemptRow>,
     /// In the order in which they happened.
@@ -51,6 +55,7 @@ impl Default for Reference {
     fn default() -> Self {
         Self {
             now: universe::start(),
+            calls: 0,
             jobs: BTreeMap::new(),
             attempts: BTreeMap::new(),
             events: Vec::new(),
@@ -68,6 +73,7 @@ impl Default for Reference {
 impl Reference {
     /// Does what a store does and answers what it answers.
     pub(crate) fn perform(&mut self, call: &Call) -> Answer {
+        self.calls += 1;
         match call {
             Call::Enqueue(call) => self.whole(|r| r.enqueue(call).map(Answer::Enqueued)),
             Call::Publish(events) => {

@@ -9,11 +9,13 @@ use redrive_model::{
 use redrive_store::{AttemptRow, DeadState, Event, EventKind, GroupRow, NewEvent};
 
 use super::super::call::Letter;
-use super::{Job, Reference};
+use super::{Job, Newest, Reference};
 
 /// A dead letter. Its job's workload and owner are looked up when it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dead {
+    /// The call that gave it up. The letters of one call come in any order.
+    pub(crate) call: u64,
     pub(crate) job: JobId,
     pub(crate) generation: u32,
     pub(crate) reason: DeadReason,
@@ -47,8 +49,8 @@ pub(crate) struct Group {
     pub(crate) workload: WorkloadName,
     pub(crate) code: Code,
     pub(crate) target: Option<Target>,
-    pub(crate) message: String,
-    pub(crate) sample: JobId,
+    /// The newest job and message.
+    pub(crate) newest: Newest<(JobId, String)>,
     pub(crate) state: GroupState,
     pub(crate) first_seen: Timestamp,
     pub(crate) last_seen: Timestamp,
@@ -121,6 +123,7 @@ impl Reference {
     pub(super) fn bury(&mut self, job: &Job, reason: DeadReason, failure: &Failure, group: &Fingerprint) {
         let previous = self.dead.iter().rev().find(|dead| dead.job == job.id).map(|dead| dead.generation);
         self.dead.push(Dead {
+            call: self.calls,
             job: job.id,
             generation: job.generation,
             reason,
@@ -153,16 +156,14 @@ impl Reference {
             workload: job.workload.clone(),
             code: failure.code,
             target: target.cloned(),
-            message: String::new(),
-            sample: job.id,
+            newest: Newest::none(),
             state: GroupState::New,
             first_seen: now,
             last_seen: now,
             failures: 0,
         };
         let group = self.groups.entry(group.clone()).or_insert_with(fresh);
-        group.message.clone_from(&failure.message);
-        group.sample = job.id;
+        group.newest.push(self.calls, (job.id, failure.message.clone()));
         group.state = group.state.on_failure();
         group.last_seen = now;
         group.failures += 1;
@@ -172,19 +173,27 @@ impl Reference {
     pub(crate) fn group_row(&self, fingerprint: &Fingerprint, group: &Group) -> GroupRow {
         let open =
             self.dead.iter().filter(|dead| dead.state == DeadState::Open && dead.fingerprint == *fingerprint);
+        let (sample, message) = group.newest.last().cloned().expect("a group has been seen");
         GroupRow {
             fingerprint: fingerprint.clone(),
             workload: group.workload.clone(),
             code: group.code,
             target: group.target.clone(),
-            message: group.message.clone(),
-            sample: group.sample,
+            message,
+            sample,
             state: group.state,
             first_seen: group.first_seen,
             last_seen: group.last_seen,
             failures: group.failures,
             open: open.count() as u64,
         }
+    }
+
+    /// By call; those of one call by job.
+    pub(crate) fn dead_in_order(&self) -> Vec<&Dead> {
+        let mut dead: Vec<&Dead> = self.dead.iter().collect();
+        dead.sort_by_key(|dead| (dead.call, dead.letter()));
+        dead
     }
 
     /// An event as readers see it now: with workload and owner, as long as its job or batch is there.
