@@ -223,6 +223,7 @@ macro_rules! suite {
                 a_purged_letter_no_longer_counts_in_its_group,
                 expiry_frees_the_key_and_is_told,
                 old_attempts_are_pruned,
+                the_attempt_that_completed_is_like_any_other,
                 workers_are_forgotten_unless_they_hold_something,
             }
             bad_input {

@@ -49,7 +49,14 @@ CREATE TABLE jobs (
     finished_at      INTEGER,
     expired_at       INTEGER,
     purge_at         INTEGER,
-    -- The shape of a row in each state: a lease exactly when processing, a failure exactly when failed, a result only when
+    -- The last attempt of a complete job is told by its own row, so that a plain success writes two rows instead of three:
+    -- leased_by and leased_at stay, rule is NULL for handler_completed.
+    rule             TEXT,
+    policy           TEXT,
+    -- Where its first and its complete event are; events_job knows the others.
+    queued_event     INTEGER,
+    complete_event   INTEGER,
+    -- The shape of a row in each state: a lease that ends exactly when processing, a failure exactly when failed, a result only when
     -- complete (and then, unless it has expired), an end exactly when ended, attempts within the cap unless failed. One CASE,
     -- because it is evaluated at every write.
     CONSTRAINT row_shape CHECK (CASE state
@@ -62,7 +69,7 @@ CREATE TABLE jobs (
             AND failure_code IS NULL AND failure_message IS NULL AND result IS NULL AND finished_at IS NULL
             AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
         WHEN 'complete' THEN
-            leased_by IS NULL AND leased_at IS NULL AND lease_expires_at IS NULL AND probe = 0
+            (leased_by IS NULL) = (leased_at IS NULL) AND lease_expires_at IS NULL AND probe = 0
             AND failure_code IS NULL AND failure_message IS NULL AND finished_at IS NOT NULL
             AND (result IS NOT NULL OR expired_at IS NOT NULL)
             AND awaits_batch IS NULL AND (max_attempts IS NULL OR attempt <= max_attempts)
@@ -130,7 +137,9 @@ CREATE TABLE events (
     payload       BLOB
 ) STRICT;
 
-CREATE INDEX events_job ON events (job) WHERE job IS NOT NULL;
+-- Most events are the first and the complete one of a job, which its row points to.
+CREATE INDEX events_job ON events (job)
+    WHERE job IS NOT NULL AND kind <> 'complete' AND (kind <> 'queued' OR generation > 1 OR started_at IS NOT NULL);
 
 CREATE TABLE dead_letters (
     seq         INTEGER PRIMARY KEY,

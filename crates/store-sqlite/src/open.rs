@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use redrive_store::StoreError;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use crate::error::store_error;
 
@@ -89,6 +89,8 @@ pub(crate) fn quick_check(conn: &Connection) -> Result<(), StoreError> {
 fn pragmas(conn: &Connection) -> Result<(), StoreError> {
     conn.busy_timeout(Duration::from_secs(5)).map_err(store_error)?;
     conn.set_prepared_statement_cache_capacity(128);
+    // Plans depend on the schema alone, so a statement is never prepared again because another value was bound.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(store_error)?;
     for (name, value) in [
         ("foreign_keys", "ON"),
         ("trusted_schema", "OFF"),
@@ -97,7 +99,7 @@ fn pragmas(conn: &Connection) -> Result<(), StoreError> {
     ] {
         conn.pragma_update(None, name, value).map_err(store_error)?;
     }
-    conn.pragma_update(None, "cache_size", -65_536).map_err(store_error)
+    conn.pragma_update(None, "cache_size", -16_384).map_err(store_error)
 }
 
 fn version(conn: &Connection) -> Result<(i64, i64, i64), StoreError> {

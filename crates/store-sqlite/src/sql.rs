@@ -66,9 +66,12 @@ statements! {
     NEXT_LANE = "next_lane";
     OPEN_BATCH = "open_batch";
     PAUSED = "paused";
-    PAYLOAD = "payload";
     PROCESSING_BY_LANE = "processing_by_lane";
     PRUNE_ATTEMPTS = "prune_attempts";
+    HAS_OWN_ATTEMPT = "has_own_attempt";
+    FORGET_OWN_ATTEMPT = "forget_own_attempt";
+    LAST_EVENT = "last_event";
+    CLAIMABLE = "claimable";
     PUBLISH = "publish";
     PURGE_EVENTS = "purge_events";
     PURGE_SCAN = "purge_scan";

@@ -13,7 +13,7 @@ use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Store,
+    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Step, Store,
     StoreError, Swapped, WorkerBeat, WorkerRow,
 };
 use rusqlite::Connection;
@@ -25,7 +25,7 @@ use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
 use crate::verb::{act, breaker, claim, enqueue, finish, lease, purge};
-use crate::writer::{Tx, Writer};
+use crate::writer::{Tx, Undo, Writer};
 
 /// How to open a store.
 #[derive(Clone)]
@@ -110,15 +110,16 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&mut Transaction<'_, '_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.write_work(move |tx| work(&mut Transaction { tx })).await
+        self.write_work(Undo::Savepoint, move |tx| work(&mut Transaction { tx })).await
     }
 
     async fn write<T: Send + 'static>(
         &self,
+        undo: Undo,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         match &self.writer {
-            Some(writer) => writer.write(work).await,
+            Some(writer) => writer.write(undo, work).await,
             None => Err(StoreError::Refused("the database was opened for reading only".into())),
         }
     }
@@ -126,9 +127,10 @@ impl SqliteStore {
     /// The same for writes after which work may be ready.
     async fn write_work<T: Send + 'static>(
         &self,
+        undo: Undo,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let result = self.write(work).await;
+        let result = self.write(undo, work).await;
         // Wakes whoever waits; when nobody does, the next one to wait does not have to.
         self.work.notify_waiters();
         self.work.notify_one();
@@ -142,7 +144,7 @@ impl SqliteStore {
         match &self.readers {
             Some(readers) => readers.read(work).await,
             // In memory there is one connection only.
-            None => self.write(move |tx| work(tx.conn)).await,
+            None => self.write(Undo::Group, move |tx| work(tx.conn)).await,
         }
     }
 }
@@ -179,39 +181,46 @@ impl Store for SqliteStore {
     }
 
     async fn enqueue(&self, call: Enqueue) -> Result<EnqueueReply> {
-        self.write_work(move |tx| enqueue::enqueue(tx, &call)).await
+        // A batch can turn out to be sealed when its members are already written.
+        let batches =
+            call.jobs.iter().any(|job| job.batch.is_some()) || !call.open.is_empty() || !call.seal.is_empty();
+        let undo = if batches { Undo::Savepoint } else { Undo::Group };
+        self.write_work(undo, move |tx| enqueue::enqueue(tx, &call)).await
     }
 
     async fn publish(&self, events: Vec<NewEvent>) -> Result<()> {
-        self.write(move |tx| act::publish(tx, &events)).await
+        self.write(Undo::Savepoint, move |tx| act::publish(tx, &events)).await
     }
 
     async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
-        self.write(move |tx| claim::claim(tx, &claim)).await
+        self.write(Undo::Group, move |tx| claim::claim(tx, &claim)).await
     }
 
     async fn extend(&self, worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Result<Vec<Extension>> {
-        self.write(move |tx| lease::extend(tx, worker, &leases, ttl)).await
+        self.write(Undo::Group, move |tx| lease::extend(tx, worker, &leases, ttl)).await
     }
 
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
-        self.write(move |tx| lease::save_state(tx, lease, &state)).await
+        self.write(Undo::Savepoint, move |tx| lease::save_state(tx, lease, &state)).await
     }
 
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {
-        self.write_work(move |tx| finish::finish(tx, &finishes)).await
+        // The schema refuses a requeue of a job at its cap, say.
+        let plain = finishes.iter().all(|f| matches!(f.step, Step::Complete { .. }));
+        let undo = if plain { Undo::Group } else { Undo::Savepoint };
+        self.write_work(undo, move |tx| finish::finish(tx, &finishes)).await
     }
 
     async fn leases_of(&self, worker: WorkerId) -> Result<Vec<Claimed>> {
-        self.write(move |tx| claim::leases_of(tx, worker)).await
+        self.write(Undo::Group, move |tx| claim::leases_of(tx, worker)).await
     }
 
     async fn expired(&self, limit: usize) -> Result<Vec<Expired>> {
-        self.write(move |tx| lease::expired(tx, limit)).await
+        self.write(Undo::Group, move |tx| lease::expired(tx, limit)).await
     }
 
     async fn beat(&self, beat: WorkerBeat) -> Result<()> {
-        self.write(move |tx| lease::beat(tx, &beat)).await
+        self.write(Undo::Group, move |tx| lease::beat(tx, &beat)).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerRow>> {
@@ -227,38 +236,38 @@ impl Store for SqliteStore {
     }
 
     async fn cancel(&self, jobs: Vec<JobId>, keep: Option<Duration>) -> Result<Vec<Acted>> {
-        self.write(move |tx| act::cancel(tx, &jobs, keep)).await
+        self.write(Undo::Savepoint, move |tx| act::cancel(tx, &jobs, keep)).await
     }
 
     async fn retry(&self, jobs: Vec<JobId>, by: RetryBy) -> Result<Vec<Acted>> {
-        self.write_work(move |tx| act::retry(tx, &jobs, &by)).await
+        self.write_work(Undo::Savepoint, move |tx| act::retry(tx, &jobs, &by)).await
     }
 
     async fn give_up(&self, call: GiveUp) -> Result<Vec<Acted>> {
-        self.write(move |tx| act::give_up(tx, &call)).await
+        self.write(Undo::Savepoint, move |tx| act::give_up(tx, &call)).await
     }
 
     async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>> {
-        self.write_work(move |tx| act::reschedule(tx, &jobs, due_at)).await
+        self.write_work(Undo::Savepoint, move |tx| act::reschedule(tx, &jobs, due_at)).await
     }
 
     async fn discard(&self, offsets: Vec<Offset>) -> Result<u64> {
-        self.write(move |tx| act::discard(tx, &offsets)).await
+        self.write(Undo::Savepoint, move |tx| act::discard(tx, &offsets)).await
     }
 
     async fn move_group(&self, group: &Fingerprint, to: GroupState) -> Result<bool> {
         let group = group.clone();
-        self.write(move |tx| act::move_group(tx, &group, to)).await
+        self.write(Undo::Savepoint, move |tx| act::move_group(tx, &group, to)).await
     }
 
     async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()> {
         let (workload, by) = (workload.map(str::to_owned), by.to_owned());
-        self.write(move |tx| breaker::pause(tx, workload.as_deref(), &by)).await
+        self.write(Undo::Savepoint, move |tx| breaker::pause(tx, workload.as_deref(), &by)).await
     }
 
     async fn resume(&self, workload: Option<&str>) -> Result<()> {
         let workload = workload.map(str::to_owned);
-        self.write_work(move |tx| breaker::resume(tx, workload.as_deref())).await
+        self.write_work(Undo::Savepoint, move |tx| breaker::resume(tx, workload.as_deref())).await
     }
 
     async fn paused(&self) -> Result<Vec<String>> {
@@ -281,7 +290,7 @@ impl Store for SqliteStore {
         machine: &Breaker,
     ) -> Result<Swapped> {
         let (target, machine) = (target.clone(), machine.clone());
-        self.write_work(move |tx| breaker::swap(tx, &target, expected, &machine)).await
+        self.write_work(Undo::Savepoint, move |tx| breaker::swap(tx, &target, expected, &machine)).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<JobRow>> {
@@ -340,22 +349,22 @@ impl Store for SqliteStore {
     }
 
     async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>> {
-        self.write(move |tx| act::expire(tx, &jobs)).await
+        self.write(Undo::Savepoint, move |tx| act::expire(tx, &jobs)).await
     }
 
     async fn purge(&self, chunk: Purge) -> Result<Purged> {
-        self.write(move |tx| purge::purge(tx, chunk)).await
+        self.write(Undo::Savepoint, move |tx| purge::purge(tx, chunk)).await
     }
 
     async fn purge_events(&self, upto: EventSeq, limit: usize) -> Result<u64> {
-        self.write(move |tx| purge::purge_events(tx, upto, limit)).await
+        self.write(Undo::Savepoint, move |tx| purge::purge_events(tx, upto, limit)).await
     }
 
     async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64> {
-        self.write(move |tx| purge::prune_attempts(tx, job, keep)).await
+        self.write(Undo::Savepoint, move |tx| purge::prune_attempts(tx, job, keep)).await
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {
-        self.write(move |tx| purge::forget(tx, before)).await
+        self.write(Undo::Savepoint, move |tx| purge::forget(tx, before)).await
     }
 }

@@ -1,9 +1,11 @@
 //! The one thread that writes, and its group commit.
 //!
 //! Whatever waits when the thread is free goes into one transaction: while one group is being committed, the next one
-//! gathers. Each piece of work has a savepoint of its own, so that one that fails takes nobody with it. Answers are
-//! given after the commit.
+//! gathers. One piece of work that fails takes nobody with it: it has written nothing yet, or has a savepoint of its own.
+//! The hot verbs can fail after a write only together with the database, so they go without; should one do so all the
+//! same, its group is told, and savepoints are taken for a while. Answers are given after the commit.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -17,12 +19,25 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{breaks_connection, store_error};
 use crate::lanes::Lanes;
+use crate::sql;
 use crate::tally::Tallies;
+use crate::verb::record::find;
 
 /// So much work may wait before callers have to.
 const QUEUE: usize = 4_096;
 /// A group is committed when it has taken this long, even if more is waiting.
 const GROUP_TIME: Duration = Duration::from_millis(20);
+/// So many pieces of work get a savepoint after a group was lost.
+const CAREFUL: u32 = 1_000;
+
+/// What undoes a piece of work that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undo {
+    /// Itself: it can fail in the middle.
+    Savepoint,
+    /// The group's rollback: once it has written something, only the database can fail it.
+    Group,
+}
 
 /// A transaction in the writer's hands.
 pub(crate) struct Tx<'a> {
@@ -34,8 +49,29 @@ pub(crate) struct Tx<'a> {
     pub(crate) lanes: &'a mut Lanes,
     /// Counts that change with this group.
     pub(crate) tallies: &'a mut Tallies,
+    /// The place of the newest event, once somebody of the group needed it.
+    last_event: &'a Cell<Option<i64>>,
+    /// Everybody takes a savepoint.
+    careful: bool,
     /// Why the whole transaction is gone, when SQLite gave it up in the middle of a group.
     lost: Option<StoreError>,
+}
+
+impl Tx<'_> {
+    /// The place of the event that is written next. Everything that writes events asks here.
+    pub(crate) fn next_event(&self) -> Result<i64> {
+        let last = match self.last_event.get() {
+            Some(last) => last,
+            None => find(self.conn, sql::LAST_EVENT, [], |row| row.get(0))?.unwrap_or(0),
+        };
+        self.last_event.set(Some(last + 1));
+        Ok(last + 1)
+    }
+
+    /// The event was not written after all.
+    pub(crate) fn give_event_back(&self) {
+        self.last_event.set(self.last_event.get().map(|last| last - 1));
+    }
 }
 
 type Answer = Box<dyn FnOnce(std::result::Result<(), &StoreError>) + Send>;
@@ -57,7 +93,7 @@ impl Writer {
     ) -> Result<Self> {
         let lanes = Lanes::load(&conn)?;
         let (sender, receiver) = mpsc::channel(QUEUE);
-        let state = State { conn, clock, lanes, reopen: Box::new(reopen), broken: None };
+        let state = State { conn, clock, lanes, reopen: Box::new(reopen), broken: None, careful: 0 };
         let thread = std::thread::Builder::new()
             .name("redrive-writer".into())
             .spawn(move || state.run(receiver))
@@ -68,6 +104,7 @@ impl Writer {
     /// Runs `work` inside the next group and answers after its commit.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
+        undo: Undo,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let closed = || StoreError::Unavailable { reason: "the store is closed".into() };
@@ -78,7 +115,7 @@ impl Writer {
                 None
             }
             Ok(tx) => {
-                let result = in_savepoint(tx, work);
+                let result = run_work(tx, undo, work);
                 Some(Box::new(move |committed: std::result::Result<(), &StoreError>| {
                     let _ = reply.send(match committed {
                         Ok(()) => result,
@@ -107,20 +144,32 @@ impl Drop for Writer {
     }
 }
 
-/// Runs one piece of work so that its failure, or its panic, undoes only itself.
+fn run_work<T>(tx: &mut Tx<'_>, undo: Undo, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+    if undo == Undo::Savepoint || tx.careful || tx.lost.is_some() {
+        return in_savepoint(tx, work);
+    }
+    let written = tx.conn.total_changes();
+    let result = catch(tx, work);
+    if let Err(error) = &result
+        && (tx.conn.total_changes() != written || tx.conn.is_autocommit())
+    {
+        tx.lost.get_or_insert_with(|| copy(error));
+    }
+    result
+}
+
+/// Runs a piece of work so that its failure, or its panic, undoes only itself.
 pub(crate) fn in_savepoint<T>(tx: &mut Tx<'_>, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
     if let Some(error) = &tx.lost {
         return Err(copy(error));
     }
     execute(tx.conn, "SAVEPOINT work")?;
     let before = tx.tallies.clone();
-    // What a panic leaves in `tx` is put right below: counts are restored, lanes are read again.
-    let panicked =
-        |_| Err(StoreError::Internal("a closure panicked inside a transaction; it was undone".into()));
-    let result = catch_unwind(AssertUnwindSafe(|| work(tx))).unwrap_or_else(panicked);
-    let result = result.and_then(|value| execute(tx.conn, "RELEASE work").map(|()| value));
+    let result = catch(tx, work).and_then(|value| execute(tx.conn, "RELEASE work").map(|()| value));
     if let Err(error) = &result {
+        // What a panic left in `tx` is put right: counts are restored, lanes and the newest event are read again.
         *tx.tallies = before;
+        tx.last_event.set(None);
         let undo = || execute(tx.conn, "ROLLBACK TO work").and_then(|()| execute(tx.conn, "RELEASE work"));
         if !tx.conn.is_autocommit() && undo().is_ok() {
             *tx.lanes = Lanes::load(tx.conn)?;
@@ -130,6 +179,12 @@ pub(crate) fn in_savepoint<T>(tx: &mut Tx<'_>, work: impl FnOnce(&mut Tx<'_>) ->
         }
     }
     result
+}
+
+fn catch<T>(tx: &mut Tx<'_>, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
+    let panicked =
+        |_| Err(StoreError::Internal("a closure panicked inside a transaction; it was undone".into()));
+    catch_unwind(AssertUnwindSafe(|| work(tx))).unwrap_or_else(panicked)
 }
 
 fn execute(conn: &Connection, sql: &str) -> Result<()> {
@@ -142,6 +197,7 @@ struct State {
     lanes: Lanes,
     reopen: Box<dyn Fn() -> Result<Connection> + Send>,
     broken: Option<StoreError>,
+    careful: u32,
 }
 
 impl State {
@@ -162,20 +218,32 @@ impl State {
             }
             let mut answers = Vec::new();
             let mut tallies = Tallies::default();
+            let last_event = Cell::new(None);
             let started = Instant::now();
             let mut next = Some(first);
             let mut lost = None;
             while let Some(work) = next {
                 let now = instant::to_millis(self.clock.now());
-                let mut tx =
-                    Tx { conn: &self.conn, now, lanes: &mut self.lanes, tallies: &mut tallies, lost: None };
+                let mut tx = Tx {
+                    conn: &self.conn,
+                    now,
+                    lanes: &mut self.lanes,
+                    tallies: &mut tallies,
+                    last_event: &last_event,
+                    careful: self.careful > 0,
+                    lost: None,
+                };
+                self.careful = self.careful.saturating_sub(1);
                 answers.extend(work(Ok(&mut tx)));
                 lost = tx.lost;
                 let more = lost.is_none() && started.elapsed() < GROUP_TIME;
                 next = if more { receiver.try_recv().ok() } else { None };
             }
             let outcome = match lost {
-                Some(error) => Err(self.forget(error)),
+                Some(error) => {
+                    self.careful = CAREFUL;
+                    Err(self.forget(error))
+                }
                 None => self.commit(&tallies),
             };
             for answer in answers {

@@ -125,7 +125,7 @@ pub trait Store: Send + Sync + 'static {
     /// The executions of a job, oldest first.
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>>;
 
-    /// The transitions of a job, oldest first.
+    /// The transitions of a job, oldest first, as far as its events are kept. None of a job that is not there (any more).
     async fn job_events(&self, job: JobId) -> Result<Vec<Event>>;
 
     /// Up to `limit` events behind `after`, in order, with none skipped: an event is handed out only when no earlier

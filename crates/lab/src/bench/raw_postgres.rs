@@ -29,10 +29,11 @@ pub async fn enqueue(
     per_commit: usize,
 ) -> Result<f64> {
     let sql = format!(
-        "WITH made AS (INSERT INTO {schema}.jobs (id, lane, state, due_at, created_at, queued_at)
-             SELECT id, 1, 'queued', 1, 1, 1 FROM unnest($1::uuid[]) AS i (id) RETURNING id),
+        "WITH made AS (INSERT INTO {schema}.jobs (id, lane, state, due_at, created_at, queued_at, queued_event)
+             SELECT id, 1, 'queued', 1, 1, 1, nextval('{schema}.events_seq_seq') FROM unnest($1::uuid[]) AS i (id)
+             RETURNING id, queued_event),
          payload AS (INSERT INTO {schema}.payloads (job, input) SELECT i.id, i.input FROM unnest($1::uuid[], $2::bytea[]) AS i (id, input)),
-         event AS (INSERT INTO {schema}.events (job, kind, at, generation) SELECT id, 'queued', 1, 1 FROM made)
+         event AS (INSERT INTO {schema}.events (seq, job, kind, at, generation) SELECT queued_event, id, 'queued', 1, 1 FROM made)
          SELECT count(*) FROM made"
     );
     let started = Instant::now();
@@ -73,14 +74,13 @@ pub async fn drain(pool: &PgPool, schema: &str, total: usize, connections: usize
          FROM claimed c JOIN {schema}.payloads p ON p.job = c.id"
     );
     let finish = format!(
-        "WITH done AS (UPDATE {schema}.jobs j SET state = 'complete', result = '', finished_at = 2, leased_by = NULL,
-             leased_at = NULL, lease_expires_at = NULL FROM unnest($1::uuid[], $2::int8[]) AS i (id, token)
-             WHERE j.id = i.id AND j.state = 'processing' AND j.lease_token = i.token
-             RETURNING j.id, j.lease_token, j.attempt, j.generation),
-         attempt AS (INSERT INTO {schema}.attempts (job, token, number, generation, worker, started_at, ended_at, outcome, rule, policy)
-             SELECT id, lease_token, attempt, generation, $3, 1, 2, 'complete', 'handler_completed', 'abcdefabcdef' FROM done),
-         event AS (INSERT INTO {schema}.events (job, kind, at, started_at, generation, attempt)
-             SELECT id, 'complete', 2, 1, generation, attempt FROM done)
+        "WITH done AS (UPDATE {schema}.jobs j SET state = 'complete', result = '', finished_at = 2, policy = 'abcdefabcdef',
+             lease_expires_at = NULL, complete_event = nextval('{schema}.events_seq_seq')
+             FROM unnest($1::uuid[], $2::int8[]) AS i (id, token)
+             WHERE j.id = i.id AND j.state = 'processing' AND j.lease_token = i.token AND $3::uuid IS NOT NULL
+             RETURNING j.id, j.lease_token, j.attempt, j.generation, j.complete_event),
+         event AS (INSERT INTO {schema}.events (seq, job, kind, at, started_at, generation, attempt)
+             SELECT complete_event, id, 'complete', 2, 1, generation, attempt FROM done)
          SELECT count(*) FROM done"
     );
     two_steps(pool, total, connections, claim, Some(finish)).await

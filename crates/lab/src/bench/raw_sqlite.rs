@@ -18,7 +18,7 @@ pub fn open(path: &Path) -> Result<Connection> {
     let conn = Connection::open(path)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     conn.pragma_update(None, "synchronous", "FULL")?;
-    conn.pragma_update(None, "cache_size", -65_536)?;
+    conn.pragma_update(None, "cache_size", -16_384)?;
     conn.set_prepared_statement_cache_capacity(64);
     conn.execute(
         "INSERT INTO lanes (workload, targets, priority, alone) VALUES ('bench', '', 5, 0) ON CONFLICT DO NOTHING",
@@ -27,38 +27,46 @@ pub fn open(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-const INSERT_JOB: &str =
-    "INSERT INTO jobs (id, lane, state, due_at, created_at, queued_at) VALUES (?1, 1, 'queued', ?2, ?2, ?2)";
+const INSERT_JOB: &str = "INSERT INTO jobs (id, lane, state, due_at, created_at, queued_at, queued_event) \
+                          VALUES (?1, 1, 'queued', ?2, ?2, ?2, ?3)";
 const INSERT_PAYLOAD: &str = "INSERT INTO payloads (job, input) VALUES (?1, ?2)";
-const INSERT_QUEUED: &str = "INSERT INTO events (job, kind, at, generation) VALUES (?1, 'queued', ?2, 1)";
+const INSERT_QUEUED: &str =
+    "INSERT INTO events (seq, job, kind, at, generation) VALUES (?3, ?1, 'queued', ?2, 1)";
+const LAST_EVENT: &str = "SELECT coalesce(max(seq), 0) FROM events";
 
 /// Inserts jobs, payloads and events; answers jobs per second.
 pub fn enqueue(conn: &mut Connection, total: usize, per_commit: usize) -> Result<f64> {
     let started = Instant::now();
     for _ in 0..total / per_commit {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for _ in 0..per_commit {
-            let id = fresh_id(Timestamp::UNIX_EPOCH).as_uuid().into_bytes();
-            tx.prepare_cached(INSERT_JOB)?.execute(params![id, NOW])?;
-            tx.prepare_cached(INSERT_PAYLOAD)?.execute(params![id, INPUT])?;
-            tx.prepare_cached(INSERT_QUEUED)?.execute(params![id, NOW])?;
+        let mut seq: i64 = tx.prepare_cached(LAST_EVENT)?.query_row([], |r| r.get(0))?;
+        {
+            let mut job = tx.prepare_cached(INSERT_JOB)?;
+            let mut payload = tx.prepare_cached(INSERT_PAYLOAD)?;
+            let mut event = tx.prepare_cached(INSERT_QUEUED)?;
+            for _ in 0..per_commit {
+                let id = fresh_id(Timestamp::UNIX_EPOCH).as_uuid().into_bytes();
+                seq += 1;
+                job.execute(params![id, NOW, seq])?;
+                payload.execute(params![id, INPUT])?;
+                event.execute(params![id, NOW, seq])?;
+            }
         }
         tx.commit()?;
     }
     Ok(per_second(total, started))
 }
 
-const READY: &str = "SELECT id FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' AND lane = 1 AND due_at <= ?1 \
-                     ORDER BY due_at, id LIMIT ?2";
+const READY: &str = "SELECT j.id, j.lease_token, j.attempt, j.generation, p.label, p.input, p.state \
+                     FROM jobs j INDEXED BY jobs_ready JOIN payloads p ON p.job = j.id \
+                     WHERE j.state = 'queued' AND j.lane = 1 AND j.due_at <= ?1 ORDER BY j.due_at, j.id LIMIT ?2";
 const CLAIM: &str = "UPDATE jobs SET state = 'processing', lease_token = lease_token + 1, leased_by = ?2, leased_at = ?3, \
-                     lease_expires_at = ?4, attempt = attempt + 1, started_at = ?3 WHERE id = ?1 \
-                     RETURNING lease_token, attempt, generation";
-const PAYLOAD: &str = "SELECT label, input, state FROM payloads WHERE job = ?1";
-const COMPLETE: &str = "UPDATE jobs SET state = 'complete', result = '', finished_at = ?2, leased_by = NULL, leased_at = NULL, \
-                        lease_expires_at = NULL WHERE id = ?1 AND state = 'processing' AND lease_token = ?3";
-const ATTEMPT: &str = "INSERT INTO attempts (job, token, number, generation, worker, started_at, ended_at, outcome, rule, policy) \
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 'complete', 'handler_completed', 'abcdefabcdef')";
-const EVENT: &str = "INSERT INTO events (job, kind, at, started_at, generation, attempt) VALUES (?1, 'complete', ?2, ?2, ?3, ?4)";
+                     lease_expires_at = ?4, attempt = attempt + 1, started_at = ?3 WHERE id = ?1";
+const COMPLETE: &str = "UPDATE jobs SET state = 'complete', result = '', finished_at = ?2, policy = 'abcdefabcdef', \
+                        complete_event = ?4, lease_expires_at = NULL \
+                        WHERE id = ?1 AND state = 'processing' AND lease_token = ?3";
+const EVENT: &str = "INSERT INTO events (seq, job, kind, at, started_at, generation, attempt) \
+                     VALUES (?5, ?1, 'complete', ?2, ?2, ?3, ?4)";
 
 /// Id, token, attempt, generation, input.
 type Held = ([u8; 16], i64, i64, i64, Vec<u8>);
@@ -70,25 +78,28 @@ pub fn drain(conn: &mut Connection, total: usize) -> Result<f64> {
     let mut done = 0;
     while done < total {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let ids: Vec<[u8; 16]> = tx
+        let claimed: Vec<Held> = tx
             .prepare_cached(READY)?
-            .query_map(params![NOW, BATCH as i64], |r| r.get(0))?
+            .query_map(params![NOW, BATCH as i64], |r| {
+                Ok((r.get(0)?, r.get::<_, i64>(1)? + 1, r.get::<_, i64>(2)? + 1, r.get(3)?, r.get(5)?))
+            })?
             .collect::<Result<_, _>>()?;
-        let mut claimed: Vec<Held> = Vec::with_capacity(ids.len());
-        for id in ids {
-            let (token, attempt, generation) =
-                tx.prepare_cached(CLAIM)?.query_row(params![id, worker, NOW, NOW + 60_000], |r| {
-                    Ok((r.get(0)?, r.get(1)?, r.get(2)?))
-                })?;
-            let input = tx.prepare_cached(PAYLOAD)?.query_row(params![id], |r| r.get(1))?;
-            claimed.push((id, token, attempt, generation, input));
+        {
+            let mut claim = tx.prepare_cached(CLAIM)?;
+            for (id, ..) in &claimed {
+                claim.execute(params![id, worker, NOW, NOW + 60_000])?;
+            }
         }
         tx.commit()?;
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (id, token, attempt, generation, _) in &claimed {
-            tx.prepare_cached(COMPLETE)?.execute(params![id, NOW, token])?;
-            tx.prepare_cached(ATTEMPT)?.execute(params![id, token, attempt, generation, worker, NOW])?;
-            tx.prepare_cached(EVENT)?.execute(params![id, NOW, generation, attempt])?;
+        let mut seq: i64 = tx.prepare_cached(LAST_EVENT)?.query_row([], |r| r.get(0))?;
+        {
+            let (mut complete, mut event) = (tx.prepare_cached(COMPLETE)?, tx.prepare_cached(EVENT)?);
+            for (id, token, attempt, generation, _) in &claimed {
+                seq += 1;
+                complete.execute(params![id, NOW, token, seq])?;
+                event.execute(params![id, NOW, generation, attempt, seq])?;
+            }
         }
         tx.commit()?;
         done += claimed.len();

@@ -75,8 +75,8 @@ async fn sqlite(args: &Args) -> Result<Vec<Line>> {
         singles.other.push(raw_sqlite::enqueue(&mut raw, 500, 1)?);
         drop(raw);
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path("ours.db")).await?);
-        enqueue.ours.push(ours::enqueue(&store, args.jobs, 1).await?);
-        let ours = ours::drain(&store, args.jobs, 1).await?;
+        enqueue.ours.push(ours::enqueue(&store, args.jobs, 2).await?);
+        let ours = ours::drain(&store, args.jobs, 2).await?;
         drain.ours.push(ours);
         barest.ours.push(ours);
         barest.other.push(raw_sqlite::barest(&path("barest.db"), args.jobs)?);

@@ -1,7 +1,9 @@
 //! What is no longer kept: when it goes, what goes with it, and what stays.
 
-use redrive_model::{Code, JobId, Outcome, Policy, State};
-use redrive_store::{Acted, DeadFilter, Enqueue, EventKind, NewBatch, NewJob, Purge, Purged, WorkerBeat};
+use redrive_model::{Code, JobId, Outcome, Policy, Rule, State};
+use redrive_store::{
+    Acted, AttemptRow, DeadFilter, Enqueue, EventKind, Finished, NewBatch, NewJob, Purge, Purged, WorkerBeat,
+};
 
 use crate::kit::{KEEP, Kit, secs};
 use crate::{Audit, Harness};
@@ -178,6 +180,43 @@ pub async fn old_attempts_are_pruned(h: &dyn Harness) {
     assert_eq!(k.store.prune_attempts(k.id(), 4).await.unwrap(), 0);
     assert_eq!(k.store.prune_attempts(id, 0).await.unwrap(), 4);
     assert_eq!(k.store.attempts(id).await.unwrap(), []);
+    Audit { attempts: false, ..Audit::default() }.run(&*k.store).await;
+}
+
+/// The attempt that completed a job is listed, marked and pruned like any other, wherever the store keeps it.
+pub async fn the_attempt_that_completed_is_like_any_other(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let id = k.put_one(k.job()).await;
+    let first = k.claim_one().await;
+    k.end(&first, Outcome::Released).await;
+    let second = k.claim_one().await;
+    k.advance(secs(3)).await;
+    let late = k.failure(&second, Code::GwUnavailable).await;
+    k.complete(&second).await;
+    let all = k.store.attempts(id).await.unwrap();
+    let last = all.last().unwrap();
+    assert_eq!(all.iter().map(|a| a.outcome.as_str()).collect::<Vec<_>>(), ["released", "complete"]);
+    assert_eq!((last.token, last.worker), (second.lease.token, Some(k.worker(1))));
+    assert_eq!((last.started_at, last.ended_at), (Some(second.claimed_at), k.now().await));
+    assert_eq!(
+        (last.rule, last.policy.as_deref()),
+        (Some(Rule::HandlerCompleted), Some(&*k.policy.version()))
+    );
+    k.advance(secs(3)).await;
+    for _ in 0..2 {
+        assert_eq!(k.finish(late.clone()).await, Finished::Lost);
+    }
+    let marked = AttemptRow { late: Some(late.step.outcome().into()), ..last.clone() };
+    assert_eq!(k.store.attempts(id).await.unwrap(), [all[0].clone(), marked.clone()]);
+    assert_eq!(k.store.prune_attempts(id, 1).await.unwrap(), 1);
+    assert_eq!(k.store.attempts(id).await.unwrap(), [marked]);
+    let other = k.put_one(k.job()).await;
+    k.complete(&k.claim_one().await).await;
+    assert_eq!(k.store.prune_attempts(other, 1).await.unwrap(), 0);
+    assert_eq!(k.store.attempts(other).await.unwrap().len(), 1);
+    assert_eq!(k.store.prune_attempts(other, 0).await.unwrap(), 1);
+    assert_eq!(k.store.attempts(other).await.unwrap(), []);
+    assert_eq!(k.row(other).await.state, State::Complete);
     Audit { attempts: false, ..Audit::default() }.run(&*k.store).await;
 }
 

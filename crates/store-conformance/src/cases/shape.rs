@@ -42,8 +42,8 @@ const IMPOSSIBLE: &[(&str, &[&str])] = &[
     (
         "complete",
         &[
-            "leased_by = id",
-            "leased_at = due_at",
+            "leased_by = NULL",
+            "leased_at = NULL",
             "lease_expires_at = due_at",
             "probe = (attempt >= 0)",
             "failure_code = 'UNKNOWN'",

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use redrive_model::decide::{Charge, Due, Requeue};
 use redrive_model::limits::MAX_CONTEXT_BYTES;
-use redrive_model::{BatchId, Failure, JobId, State, instant};
+use redrive_model::{BatchId, Failure, JobId, Rule, State, instant};
 use redrive_store::{Authority, EventKind, Finish, Finished, Step};
 use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
@@ -149,13 +149,15 @@ async fn complete(
         }
         Step::Requeue { .. } | Step::Fail { .. } => (String::new(), None),
     };
+    let rule =
+        |f: &&Finish| Some(f.report.rule).filter(|rule| *rule != Rule::HandlerCompleted).map(Rule::as_str);
     let (results, keeps): (Vec<String>, Vec<Option<i64>>) = items.iter().map(step).unzip();
     let rows = sqlx::query(inner.sql.complete.text())
         .bind(ids(items))
         .bind(tokens(items))
         .bind(results)
         .bind(keeps)
-        .bind(items.iter().map(|f| f.report.rule.as_str()).collect::<Vec<_>>())
+        .bind(items.iter().map(rule).collect::<Vec<_>>())
         .bind(items.iter().map(|f| f.report.policy.as_str()).collect::<Vec<_>>())
         .bind(members)
         .bind(expired(items))

@@ -47,12 +47,12 @@ pub(crate) async fn purge_events(inner: &Inner, upto: EventSeq, limit: usize) ->
 
 pub(crate) async fn prune_attempts(inner: &Inner, job: JobId, keep: usize) -> sqlx::Result<u64> {
     let keep = i64::try_from(keep).unwrap_or(i64::MAX);
-    let done = sqlx::query(inner.sql.prune_attempts.text())
+    let pruned: i64 = sqlx::query_scalar(inner.sql.prune_attempts.text())
         .bind(job.as_uuid())
         .bind(keep)
-        .execute(&inner.pool)
+        .fetch_one(&inner.pool)
         .await?;
-    Ok(done.rows_affected())
+    Ok(u64::try_from(pruned).unwrap_or(0))
 }
 
 pub(crate) async fn forget(inner: &Inner, before: Timestamp) -> sqlx::Result<u64> {

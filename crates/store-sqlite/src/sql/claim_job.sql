@@ -1,5 +1,4 @@
 UPDATE jobs
 SET state = 'processing', lease_token = lease_token + 1, leased_by = ?2, leased_at = ?3, lease_expires_at = ?4,
     attempt = attempt + 1, started_at = coalesce(started_at, ?3), probe = ?5
-WHERE id = ?1 AND state = 'queued'
-RETURNING lane, owner, lease_token, attempt, max_attempts, generation, crashes, releases, spent, batch_id, queued_at
+WHERE id = ?1

@@ -1,1 +1,1 @@
-INSERT INTO events (batch_id, kind, at) VALUES (?1, 'batch_ended', ?2)
+INSERT INTO events (seq, batch_id, kind, at) VALUES (?1, ?2, 'batch_ended', ?3)

@@ -1,7 +1,7 @@
 -- {scan} picks a bounded number of ids, newest first, by the most selective index; the filters then look at those.
 WITH scan AS MATERIALIZED ({scan}),
 rows AS (
-    SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, j.leased_by,
+    SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, iif(j.state = 'processing', j.leased_by, NULL),
            j.lease_expires_at, j.attempt, j.max_attempts, j.generation, j.crashes, j.releases, j.batch_id, j.awaits_batch,
            j.replay_id, j.failure_code, j.failure_message, j.result, j.created_at, j.queued_at, j.started_at, j.finished_at,
            j.expired_at, j.purge_at,

@@ -1,1 +1,1 @@
-INSERT INTO events (kind, at, topic, payload) VALUES ('published', ?1, ?2, ?3)
+INSERT INTO events (seq, kind, at, topic, payload) VALUES (?1, 'published', ?2, ?3, ?4)

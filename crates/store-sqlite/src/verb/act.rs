@@ -18,7 +18,9 @@ use crate::writer::Tx;
 pub(crate) fn cancel(tx: &mut Tx<'_>, jobs: &[JobId], keep: Option<Duration>) -> Result<Vec<Acted>> {
     each(tx, jobs, |tx, id, before| {
         match before.state {
-            State::Queued => record::event(tx, id, EventKind::Cancelled, before.generation, None)?,
+            State::Queued => {
+                record::event(tx, id, EventKind::Cancelled, before.generation, None)?;
+            }
             State::Processing => record::ended(tx, &stopped(id, before))?,
             other @ (State::Complete | State::Failed | State::Cancelled) => {
                 return Ok(Acted::WrongState(other));
@@ -141,7 +143,7 @@ pub(crate) fn move_group(tx: &Tx<'_>, group: &Fingerprint, to: GroupState) -> Re
 
 pub(crate) fn publish(tx: &Tx<'_>, events: &[NewEvent]) -> Result<()> {
     for event in events {
-        execute(tx.conn, sql::PUBLISH, params![tx.now, event.topic, event.payload])?;
+        execute(tx.conn, sql::PUBLISH, params![tx.next_event()?, tx.now, event.topic, event.payload])?;
     }
     Ok(())
 }

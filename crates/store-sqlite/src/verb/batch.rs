@@ -122,7 +122,7 @@ pub(crate) fn apply(tx: &Tx<'_>, id: BatchId, change: Change) -> Result<()> {
         ],
     )?;
     if state.is_ended() && !before.state.is_ended() {
-        execute(tx.conn, sql::INSERT_BATCH_EVENT, params![blob(id.as_uuid()), tx.now])?;
+        execute(tx.conn, sql::INSERT_BATCH_EVENT, params![tx.next_event()?, blob(id.as_uuid()), tx.now])?;
         execute(tx.conn, sql::WAKE_WAITERS, params![blob(id.as_uuid()), tx.now])?;
     }
     Ok(())

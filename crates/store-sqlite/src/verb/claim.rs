@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{JobId, LeaseToken, Target, WorkerId, WorkloadName, instant};
 use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts};
-use rusqlite::{CachedStatement, OptionalExtension, params};
+use rusqlite::params;
 
 use super::record::{find, list};
 use crate::error::store_error;
@@ -33,12 +33,24 @@ pub(crate) fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
     let gates = Gates::load(tx, claim)?;
     let picked = pick(tx, claim, &gates, alone, limit)?;
     let prepare = |sql| tx.conn.prepare_cached(sql).map_err(store_error);
-    let (mut take, mut payload) = (prepare(sql::CLAIM_JOB)?, prepare(sql::PAYLOAD)?);
+    let (mut look, mut take) = (prepare(sql::CLAIMABLE)?, prepare(sql::CLAIM_JOB)?);
+    let expires = instant::add_ms(tx.now, claim.ttl);
+    let probe = matches!(claim.mode, ClaimMode::Probe(_));
+    let worker = blob(claim.worker.as_uuid());
     let mut claimed = Vec::with_capacity(picked.len());
     for (_, _, id) in picked {
-        if let Some(row) = take_one(tx, &mut take, claim, id)? {
-            claimed.push(with_payload(tx, &mut payload, row)?);
-        }
+        let id = blob(id.as_uuid());
+        let row = look.query_row(params![id], |row| Row::read(row)).map_err(store_error)?;
+        take.execute(params![id, worker, tx.now, expires, probe]).map_err(store_error)?;
+        let lease = Row {
+            token: row.token + 1,
+            attempt: row.attempt + 1,
+            leased_at: tx.now,
+            expires_at: expires,
+            probe,
+            ..row
+        };
+        claimed.push(lease.claimed(tx)?);
     }
     Ok(claimed)
 }
@@ -171,38 +183,7 @@ impl Gates {
     }
 }
 
-fn take_one(
-    tx: &Tx<'_>,
-    statement: &mut CachedStatement<'_>,
-    claim: &Claim,
-    id: JobId,
-) -> Result<Option<Row>> {
-    let expires = instant::add_ms(tx.now, claim.ttl);
-    let probe = matches!(claim.mode, ClaimMode::Probe(_));
-    let worker = blob(claim.worker.as_uuid());
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(Row {
-            id,
-            lane: row.get(0)?,
-            owner: row::owner(row, 1)?,
-            token: row.get(2)?,
-            attempt: row.get(3)?,
-            max_attempts: row.get(4)?,
-            generation: row.get(5)?,
-            crashes: row.get(6)?,
-            releases: row.get(7)?,
-            spent: row.get(8)?,
-            batch: row::batch(row, 9)?,
-            queued_at: row::at(row, 10)?,
-            leased_at: tx.now,
-            expires_at: expires,
-            probe,
-        })
-    };
-    let bound = params![blob(id.as_uuid()), worker, tx.now, expires, probe];
-    statement.query_row(bound, read).optional().map_err(store_error)
-}
-
+/// A job with what its worker needs.
 struct Row {
     id: JobId,
     lane: i64,
@@ -219,45 +200,14 @@ struct Row {
     leased_at: i64,
     expires_at: i64,
     probe: bool,
+    label: Option<String>,
+    input: Vec<u8>,
+    state: Option<Vec<u8>>,
 }
 
-fn with_payload(tx: &Tx<'_>, statement: &mut CachedStatement<'_>, row: Row) -> Result<Claimed> {
-    let read = |p: &rusqlite::Row<'_>| Ok((p.get(0)?, p.get(1)?, p.get(2)?));
-    let payload =
-        statement.query_row(params![blob(row.id.as_uuid())], read).optional().map_err(store_error)?;
-    // A job whose payload is gone runs with an empty input and fails as undecodable, rather than never.
-    let (label, input, state) = payload.unwrap_or((None, Vec::new(), None));
-    let key = tx.lanes.get(row.lane)?;
-    let facts = StoredFacts {
-        attempt: row.attempt,
-        crashes: row.crashes,
-        releases: row.releases,
-        spent: row.spent,
-        alone: key.alone,
-        probe: row.probe,
-        queued_at: row.queued_at,
-    };
-    Ok(Claimed {
-        lease: Lease { job: row.id, token: LeaseToken(row.token) },
-        workload: key.workload.clone(),
-        owner: row.owner,
-        label,
-        input,
-        state,
-        targets: key.targets.clone(),
-        generation: row.generation,
-        max_attempts: row.max_attempts,
-        batch: row.batch,
-        facts: facts.into(),
-        claimed_at: instant::from_millis(row.leased_at),
-        expires_at: instant::from_millis(row.expires_at),
-    })
-}
-
-/// What a worker holds.
-pub(crate) fn leases_of(tx: &Tx<'_>, worker: WorkerId) -> Result<Vec<Claimed>> {
-    let rows = list(tx.conn, sql::LEASES_OF, params![blob(worker.as_uuid())], |row| {
-        Ok(Row {
+impl Row {
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
             id: row::job(row, 0)?,
             lane: row.get(1)?,
             owner: row::owner(row, 2)?,
@@ -270,11 +220,47 @@ pub(crate) fn leases_of(tx: &Tx<'_>, worker: WorkerId) -> Result<Vec<Claimed>> {
             spent: row.get(9)?,
             batch: row::batch(row, 10)?,
             queued_at: row::at(row, 11)?,
-            leased_at: row.get(12)?,
-            expires_at: row.get(13)?,
+            leased_at: row.get::<_, Option<i64>>(12)?.unwrap_or_default(),
+            expires_at: row.get::<_, Option<i64>>(13)?.unwrap_or_default(),
             probe: row.get(14)?,
+            label: row.get(15)?,
+            // A job whose payload is gone runs with an empty input and fails as undecodable, rather than never.
+            input: row.get::<_, Option<Vec<u8>>>(16)?.unwrap_or_default(),
+            state: row.get(17)?,
         })
-    })?;
-    let mut payload = tx.conn.prepare_cached(sql::PAYLOAD).map_err(store_error)?;
-    rows.into_iter().map(|row| with_payload(tx, &mut payload, row)).collect()
+    }
+
+    fn claimed(self, tx: &Tx<'_>) -> Result<Claimed> {
+        let key = tx.lanes.get(self.lane)?;
+        let facts = StoredFacts {
+            attempt: self.attempt,
+            crashes: self.crashes,
+            releases: self.releases,
+            spent: self.spent,
+            alone: key.alone,
+            probe: self.probe,
+            queued_at: self.queued_at,
+        };
+        Ok(Claimed {
+            lease: Lease { job: self.id, token: LeaseToken(self.token) },
+            workload: key.workload.clone(),
+            owner: self.owner,
+            label: self.label,
+            input: self.input,
+            state: self.state,
+            targets: key.targets.clone(),
+            generation: self.generation,
+            max_attempts: self.max_attempts,
+            batch: self.batch,
+            facts: facts.into(),
+            claimed_at: instant::from_millis(self.leased_at),
+            expires_at: instant::from_millis(self.expires_at),
+        })
+    }
+}
+
+/// What a worker holds.
+pub(crate) fn leases_of(tx: &Tx<'_>, worker: WorkerId) -> Result<Vec<Claimed>> {
+    let rows = list(tx.conn, sql::LEASES_OF, params![blob(worker.as_uuid())], Row::read)?;
+    rows.into_iter().map(|row| row.claimed(tx)).collect()
 }

@@ -6,11 +6,12 @@ use redrive_model::{BatchId, State, instant};
 use redrive_store::{
     Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When, validate,
 };
-use rusqlite::params;
+use rusqlite::{CachedStatement, Connection, params};
 
 use super::batch::{self, Change};
 use super::finish::lookup;
-use super::record::{self, execute, find};
+use super::record::{execute, find};
+use crate::error::store_error;
 use crate::lanes::LaneKey;
 use crate::row::{self, blob};
 use crate::sql;
@@ -28,8 +29,9 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     }
     let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
     let mut answers = Vec::with_capacity(call.jobs.len());
+    let mut insert = Insert::prepare(tx.conn)?;
     for job in &call.jobs {
-        let answer = insert(tx, job)?;
+        let answer = insert.one(tx, job)?;
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
             let change = changes.entry(id).or_default();
             change.total += 1;
@@ -54,35 +56,65 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     Ok(reply)
 }
 
-fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
-    let key = LaneKey {
-        workload: job.workload.clone(),
-        targets: job.targets.clone(),
-        priority: job.priority,
-        alone: false,
-    };
-    let lane = tx.lanes.intern(tx.conn, &key)?;
-    let id = blob(job.id.as_uuid());
-    let dedupe = job.dedupe.filter(|_| job.rejected.is_none());
-    if let Some(key) = &dedupe {
-        let twin = find(tx.conn, sql::FIND_TWIN, params![key.as_bytes()], |row| row::job(row, 0))?;
-        match twin {
-            Some(_) if lookup(tx, job.id)?.is_some() => return Ok(Enqueued::Existing(job.id)),
-            Some(twin) => return Ok(Enqueued::Duplicate(twin)),
-            None => {}
-        }
+/// The statements of a new job, prepared once for the whole call.
+struct Insert<'c> {
+    job: CachedStatement<'c>,
+    payload: CachedStatement<'c>,
+    event: CachedStatement<'c>,
+    /// The lane of the job before: neighbours mostly share it.
+    lane: Option<(LaneKey, i64)>,
+}
+
+impl<'c> Insert<'c> {
+    fn prepare(conn: &'c Connection) -> Result<Self> {
+        let prepare = |sql| conn.prepare_cached(sql).map_err(store_error);
+        Ok(Self {
+            job: prepare(sql::INSERT_JOB)?,
+            payload: prepare(sql::INSERT_PAYLOAD)?,
+            event: prepare(sql::INSERT_EVENT)?,
+            lane: None,
+        })
     }
-    let state = if job.rejected.is_some() { State::Failed } else { State::Queued };
-    let failure = job.rejected.as_ref();
-    let due = match job.when {
-        When::In(wait) => instant::add_ms(tx.now, wait),
-        When::At(at) => instant::to_millis(at).max(tx.now),
-    };
-    let ended = failure.map(|_| tx.now);
-    let inserted = execute(
-        tx.conn,
-        sql::INSERT_JOB,
-        params![
+
+    fn lane(&mut self, tx: &mut Tx<'_>, job: &NewJob) -> Result<i64> {
+        let shared = |key: &LaneKey| {
+            key.priority == job.priority && key.workload == job.workload && key.targets == job.targets
+        };
+        if let Some((_, lane)) = self.lane.as_ref().filter(|(key, _)| shared(key)) {
+            return Ok(*lane);
+        }
+        let (workload, targets) = (job.workload.clone(), job.targets.clone());
+        let key = LaneKey { workload, targets, priority: job.priority, alone: false };
+        let lane = tx.lanes.intern(tx.conn, &key)?;
+        self.lane = Some((key, lane));
+        Ok(lane)
+    }
+
+    fn one(&mut self, tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
+        let lane = self.lane(tx, job)?;
+        let dedupe = job.dedupe.filter(|_| job.rejected.is_none());
+        if let Some(key) = &dedupe {
+            let twin = find(tx.conn, sql::FIND_TWIN, params![key.as_bytes()], |row| row::job(row, 0))?;
+            match twin {
+                Some(_) if lookup(tx, job.id)?.is_some() => return Ok(Enqueued::Existing(job.id)),
+                Some(twin) => return Ok(Enqueued::Duplicate(twin)),
+                None => {}
+            }
+        }
+        let id = blob(job.id.as_uuid());
+        let failure = job.rejected.as_ref();
+        let (state, kind) = match failure {
+            None => (State::Queued, EventKind::Queued),
+            Some(_) => (State::Failed, EventKind::Failed),
+        };
+        let due = match job.when {
+            When::In(wait) => instant::add_ms(tx.now, wait),
+            When::At(at) => instant::to_millis(at).max(tx.now),
+        };
+        let ended = failure.map(|_| tx.now);
+        let code = failure.map(|f| f.code.name());
+        let seq = tx.next_event()?;
+        let inserted = self.job.execute(params![
             id,
             lane,
             job.owner.as_ref().map(|o| o.as_str()),
@@ -91,21 +123,24 @@ fn insert(tx: &mut Tx<'_>, job: &NewJob) -> Result<Enqueued> {
             job.max_attempts,
             job.batch.map(|b| blob(b.as_uuid())),
             dedupe.as_ref().map(|key| key.as_bytes()),
-            failure.map(|f| f.code.name()),
+            code,
             failure.map(|f| f.public_message()),
             tx.now,
             ended,
             ended.and(job.keep).map(|keep| instant::add_ms(tx.now, keep)),
-        ],
-    )?;
-    if inserted == 0 {
-        return Ok(Enqueued::Existing(job.id));
+            Some(seq).filter(|_| failure.is_none()),
+        ]);
+        if inserted.map_err(store_error)? == 0 {
+            tx.give_event_back();
+            return Ok(Enqueued::Existing(job.id));
+        }
+        self.payload.execute(params![id, job.clean_label(), job.input]).map_err(store_error)?;
+        let nothing = None::<i64>;
+        let event = params![seq, id, kind.as_str(), tx.now, nothing, 1, 0, nothing, code];
+        self.event.execute(event).map_err(store_error)?;
+        tx.tallies.add(lane, state);
+        Ok(Enqueued::Created(job.id))
     }
-    execute(tx.conn, sql::INSERT_PAYLOAD, params![id, job.clean_label(), job.input])?;
-    let kind = if failure.is_some() { EventKind::Failed } else { EventKind::Queued };
-    record::event(tx, job.id, kind, 1, failure)?;
-    tx.tallies.add(lane, state);
-    Ok(Enqueued::Created(job.id))
 }
 
 fn answered_before(tx: &Tx<'_>, idempotency: &Idempotency) -> Result<Option<EnqueueReply>> {

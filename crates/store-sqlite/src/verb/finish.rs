@@ -8,7 +8,6 @@ use rusqlite::{Row, params};
 use super::batch::{self, Change};
 use super::record::{self, Dead, Ended, execute, find};
 use super::success::Success;
-use crate::error::store_error;
 use crate::lanes::LaneKey;
 use crate::row::{self, blob};
 use crate::sql;
@@ -24,26 +23,29 @@ pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finishe
     let mut answers = Vec::with_capacity(finishes.len());
     for f in finishes {
         answers.push(match &f.step {
-            Step::Complete { .. } if f.state.is_none() => {
+            Step::Complete { .. } => {
                 let success = match &mut success {
                     Some(success) => success,
                     none => none.insert(Success::prepare(conn)?),
                 };
                 succeed(tx, success, f)?
             }
-            Step::Complete { .. } | Step::Requeue { .. } | Step::Fail { .. } => one(tx, f)?,
+            Step::Requeue { .. } | Step::Fail { .. } => one(tx, f)?,
         });
     }
     Ok(answers)
 }
 
-/// The plain success.
+/// The success.
 fn succeed(tx: &mut Tx<'_>, success: &mut Success<'_>, f: &Finish) -> Result<Finished> {
     let Some(before) = success.lookup(f)? else { return Ok(Finished::Lost) };
     if !before.may_end(f, tx.now) {
         return late(tx, f);
     }
-    success.write(tx, f, &before).map_err(store_error)?;
+    success.write(tx, f, &before)?;
+    if let Some(state) = &f.state {
+        execute(tx.conn, sql::SET_STATE, params![blob(f.lease.job.as_uuid()), state])?;
+    }
     if let Some(id) = before.batch {
         batch::apply(tx, id, member_ended(f, State::Complete, None))?;
     }
@@ -107,11 +109,7 @@ fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
     let id = blob(f.lease.job.as_uuid());
     let kept = |keep: &Option<_>| keep.map(|keep| instant::add_ms(tx.now, keep));
     let (state, outcome, kind) = match &f.step {
-        Step::Complete { result, keep } => {
-            let reference = result.as_deref().unwrap_or("");
-            execute(tx.conn, sql::COMPLETE, params![id, reference, tx.now, kept(keep)])?;
-            (State::Complete, "complete", EventKind::Complete)
-        }
+        Step::Complete { .. } => return Err(StoreError::Internal("a success has its own way".into())),
         Step::Requeue { .. } => requeue(tx, f, &before)?,
         Step::Fail { keep, .. } => {
             let failure = f

@@ -75,8 +75,15 @@ pub(crate) fn purge_events(tx: &Tx<'_>, upto: EventSeq, limit: usize) -> Result<
 }
 
 pub(crate) fn prune_attempts(tx: &Tx<'_>, job: JobId, keep: usize) -> Result<u64> {
-    let keep = i64::try_from(keep).unwrap_or(i64::MAX);
-    execute(tx.conn, sql::PRUNE_ATTEMPTS, params![blob(job.as_uuid()), keep]).map(|n| n as u64)
+    let id = blob(job.as_uuid());
+    // The last attempt of a complete job has no row: it is the newest.
+    let own = find(tx.conn, sql::HAS_OWN_ATTEMPT, params![id], |_| Ok(()))?.is_some();
+    let rows = i64::try_from(keep.saturating_sub(usize::from(own))).unwrap_or(i64::MAX);
+    let mut pruned = execute(tx.conn, sql::PRUNE_ATTEMPTS, params![id, rows])?;
+    if own && keep == 0 {
+        pruned += execute(tx.conn, sql::FORGET_OWN_ATTEMPT, params![id])?;
+    }
+    Ok(pruned as u64)
 }
 
 pub(crate) fn forget(tx: &Tx<'_>, before: Timestamp) -> Result<u64> {

@@ -81,28 +81,36 @@ pub(crate) fn ended(tx: &Tx<'_>, e: &Ended<'_>) -> Result<()> {
     execute(
         tx.conn,
         sql::INSERT_EVENT,
-        params![job, e.kind.as_str(), tx.now, e.started_at, e.generation, e.number, status, code],
+        params![
+            tx.next_event()?,
+            job,
+            e.kind.as_str(),
+            tx.now,
+            e.started_at,
+            e.generation,
+            e.number,
+            status,
+            code
+        ],
     )
     .map(drop)
 }
 
-/// Writes an event that ends no attempt.
+/// Writes an event that ends no attempt; answers its place.
 pub(crate) fn event(
     tx: &Tx<'_>,
     job: JobId,
     kind: EventKind,
     generation: u32,
     failure: Option<&Failure>,
-) -> Result<()> {
+) -> Result<i64> {
     let job = blob(job.as_uuid());
     let nothing = None::<i64>;
     let code = failure.map(|f| f.code.name());
-    execute(
-        tx.conn,
-        sql::INSERT_EVENT,
-        params![job, kind.as_str(), tx.now, nothing, generation, 0, nothing, code],
-    )
-    .map(drop)
+    let seq = tx.next_event()?;
+    let event = params![seq, job, kind.as_str(), tx.now, nothing, generation, 0, nothing, code];
+    execute(tx.conn, sql::INSERT_EVENT, event)?;
+    Ok(seq)
 }
 
 /// A job that policy gave up on.

@@ -1,6 +1,6 @@
-//! The plain success: the most frequent finish, with its statements prepared once for the whole call.
+//! The success: the most frequent finish, with its statements prepared once for the whole call.
 
-use redrive_model::State;
+use redrive_model::{Rule, State};
 use redrive_store::{EventKind, Finish, Result, Step};
 use rusqlite::{CachedStatement, Connection, params};
 
@@ -14,7 +14,6 @@ use crate::writer::Tx;
 pub(crate) struct Success<'c> {
     lookup: CachedStatement<'c>,
     complete: CachedStatement<'c>,
-    attempt: CachedStatement<'c>,
     event: CachedStatement<'c>,
 }
 
@@ -24,7 +23,6 @@ impl<'c> Success<'c> {
         Ok(Self {
             lookup: prepare(sql::LOOKUP)?,
             complete: prepare(sql::COMPLETE)?,
-            attempt: prepare(sql::INSERT_ATTEMPT)?,
             event: prepare(sql::INSERT_EVENT)?,
         })
     }
@@ -38,39 +36,20 @@ impl<'c> Success<'c> {
             .map_err(store_error)
     }
 
-    /// Writes the job, the attempt and the event. The caller has checked the fence.
-    pub(crate) fn write(&mut self, tx: &mut Tx<'_>, f: &Finish, before: &Before) -> rusqlite::Result<()> {
+    /// Writes the job, which tells the attempt too, and the event. The caller has checked the fence.
+    pub(crate) fn write(&mut self, tx: &mut Tx<'_>, f: &Finish, before: &Before) -> Result<()> {
         let Step::Complete { result, keep } = &f.step else { return Ok(()) };
         let id = blob(f.lease.job.as_uuid());
         let purge_at = keep.map(|keep| redrive_model::instant::add_ms(tx.now, keep));
+        let rule = Some(f.report.rule).filter(|rule| *rule != Rule::HandlerCompleted).map(Rule::as_str);
         let (kind, nothing) = (EventKind::Complete.as_str(), None::<&str>);
-        self.complete.execute(params![id, result.as_deref().unwrap_or(""), tx.now, purge_at])?;
-        self.attempt.execute(params![
-            id,
-            f.lease.token.0,
-            before.attempt,
-            before.generation,
-            before.leased_by,
-            before.leased_at,
-            tx.now,
-            f.step.outcome(),
-            nothing,
-            nothing,
-            nothing,
-            nothing,
-            f.report.rule.as_str(),
-            f.report.policy
-        ])?;
-        self.event.execute(params![
-            id,
-            kind,
-            tx.now,
-            before.leased_at,
-            before.generation,
-            before.attempt,
-            nothing,
-            nothing
-        ])?;
+        let seq = tx.next_event()?;
+        let result = result.as_deref().unwrap_or("");
+        let complete = params![id, result, tx.now, purge_at, rule, f.report.policy, seq];
+        self.complete.execute(complete).map_err(store_error)?;
+        let (started_at, generation, attempt) = (before.leased_at, before.generation, before.attempt);
+        let event = params![seq, id, kind, tx.now, started_at, generation, attempt, nothing, nothing];
+        self.event.execute(event).map_err(store_error)?;
         tx.tallies.remove(before.lane, State::Processing);
         tx.tallies.add(before.lane, State::Complete);
         Ok(())

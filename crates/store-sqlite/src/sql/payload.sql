@@ -1,1 +1,0 @@
-SELECT label, input, state FROM payloads WHERE job = ?1
