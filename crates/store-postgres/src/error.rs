@@ -1,5 +1,7 @@
 //! Turns what Postgres and the network say into what a store may say.
 
+use std::time::Duration;
+
 use redrive_store::StoreError;
 
 /// What is to be done about an error.
@@ -9,8 +11,17 @@ pub(crate) enum Kind {
     Retry,
     /// The connection is gone and with it the answer: the statement may or may not have been carried out.
     Lost,
+    /// Nothing was heard for longer than the server may take: the same, and asking again would only wait again.
+    Silent,
     /// Trying again would not help now.
     Final,
+}
+
+impl Kind {
+    /// Whether a call that may be made twice is made again.
+    pub(crate) const fn may_repeat(self) -> bool {
+        matches!(self, Self::Retry | Self::Lost)
+    }
 }
 
 /// What is to be done about this error.
@@ -25,6 +36,7 @@ pub(crate) fn kind(error: &sqlx::Error) -> Kind {
             }
             Some(_) | None => Kind::Final,
         },
+        sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => Kind::Silent,
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) | sqlx::Error::WorkerCrashed => {
             Kind::Lost
         }
@@ -34,7 +46,7 @@ pub(crate) fn kind(error: &sqlx::Error) -> Kind {
 
 /// Maps an error that is final for this call.
 pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
-    let lost = kind(&error) == Kind::Lost;
+    let lost = matches!(kind(&error), Kind::Lost | Kind::Silent);
     match error {
         sqlx::Error::Database(db) => {
             let code = db.code().unwrap_or_default().into_owned();
@@ -63,14 +75,29 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     }
 }
 
+/// The server ends every statement after ten seconds. Who has heard nothing by now will hear nothing: the machine or the
+/// network is gone without a word.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Waits for the answer, but not for ever. A call that is given up drops its connection.
+pub(crate) async fn answered<T, E: From<sqlx::Error>>(
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let silence = || std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer from Postgres for 15 s");
+    match tokio::time::timeout(PATIENCE, call).await {
+        Ok(result) => result,
+        Err(_) => Err(sqlx::Error::Io(silence()).into()),
+    }
+}
+
 /// Makes a call that may be repeated without harm: again after a conflict or a broken connection, a few times.
 macro_rules! repeating {
     ($call:expr) => {{
         let mut tries = 0u32;
         loop {
-            match $call.await {
+            match $crate::error::answered($call).await {
                 Ok(value) => break Ok(value),
-                Err(error) if tries < 3 && $crate::error::kind(&error) != $crate::error::Kind::Final => {
+                Err(error) if tries < 3 && $crate::error::kind(&error).may_repeat() => {
                     tries += 1;
                     $crate::error::breathe(tries).await;
                 }
@@ -86,14 +113,14 @@ macro_rules! once {
     ($call:expr) => {{
         let mut tries = 0u32;
         loop {
-            match $call.await {
+            match $crate::error::answered($call).await {
                 Ok(value) => break Ok(value),
                 Err(error) => match $crate::error::kind(&error) {
                     $crate::error::Kind::Retry if tries < 3 => {
                         tries += 1;
                         $crate::error::breathe(tries).await;
                     }
-                    $crate::error::Kind::Lost => {
+                    $crate::error::Kind::Lost | $crate::error::Kind::Silent => {
                         break Err(redrive_store::StoreError::Unknown {
                             reason: format!("the answer was lost: {error}"),
                         });
@@ -113,5 +140,5 @@ pub(crate) async fn breathe(tries: u32) {
     use std::hash::BuildHasher;
     let draw = std::collections::hash_map::RandomState::new().hash_one(tries);
     let ceiling = 50u64 << tries.min(5);
-    tokio::time::sleep(std::time::Duration::from_millis(draw % ceiling)).await;
+    tokio::time::sleep(Duration::from_millis(draw % ceiling)).await;
 }

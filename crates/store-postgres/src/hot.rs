@@ -1,4 +1,4 @@
-//! Connections for the hot verbs: claim, finish, enqueue.
+//! Connections for the hot verbs: claim, finish, enqueue, and for heartbeats.
 //!
 //! sqlx's own pool asks the server after every use whether the connection still works, which costs these verbs a round
 //! trip per call. Here a connection is kept exactly when its last statement came back; one that was dropped in the middle
@@ -44,7 +44,7 @@ impl Hot {
                 .await
                 .map_err(|_| sqlx::Error::PoolTimedOut)??,
         };
-        Ok(Lent { conn, home: self, _permit: permit })
+        Ok(Lent { conn: Some(conn), home: self, _permit: permit })
     }
 
     /// Closes what is idle and gives nothing out any more.
@@ -58,9 +58,10 @@ impl Hot {
     }
 }
 
-/// A connection in use. Dropping it without [`Lent::settle`] closes it.
+/// A connection in use. Dropping it without [`Lent::settle`] means that nobody heard its answer: it is closed, and so are
+/// its idle sisters, which may wait for the same silence.
 pub(crate) struct Lent<'a> {
-    conn: PgConnection,
+    conn: Option<PgConnection>,
     home: &'a Hot,
     _permit: SemaphorePermit<'a>,
 }
@@ -68,17 +69,27 @@ pub(crate) struct Lent<'a> {
 impl Lent<'_> {
     /// The connection.
     pub(crate) fn conn(&mut self) -> &mut PgConnection {
-        &mut self.conn
+        #[expect(clippy::expect_used, reason = "only settle takes it, and settle ends the loan")]
+        self.conn.as_mut().expect("lent until settled")
     }
 
     /// Gives the connection back if the result says that it still works.
-    pub(crate) fn settle<T>(self, result: sqlx::Result<T>) -> sqlx::Result<T> {
+    pub(crate) fn settle<T>(mut self, result: sqlx::Result<T>) -> sqlx::Result<T> {
+        let conn = self.conn.take();
         match &result {
-            Ok(_) => self.home.idle().push(self.conn),
+            Ok(_) => self.home.idle().extend(conn),
             Err(error) if kind(error) == Kind::Lost => self.home.idle().clear(),
             // After an error inside a transaction the connection may be left in it: a new one is cheaper than asking.
             Err(_) => {}
         }
         result
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if self.conn.is_some() {
+            self.home.idle().clear();
+        }
     }
 }

@@ -86,7 +86,7 @@ impl Options {
         let connect = base.clone().options(TIMEOUTS.iter().chain(&self.planner).copied());
         let pool = pool(READERS, connect.clone()).await?;
         // Heartbeats have a connection that no slow query can take.
-        let leases = pool_of_one(connect.clone()).await?;
+        let leases = Hot::new(1, connect.clone());
         let hot = Hot::new(self.connections, connect);
         Ok(PostgresStore::start(hot, pool, leases, base, &self.schema))
     }
@@ -101,8 +101,4 @@ async fn pool(max: u32, options: PgConnectOptions) -> Result<PgPool> {
         .connect_with(options)
         .await
         .map_err(store_error)
-}
-
-async fn pool_of_one(options: PgConnectOptions) -> Result<PgPool> {
-    pool(1, options).await
 }

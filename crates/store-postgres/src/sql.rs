@@ -70,6 +70,7 @@ statements! {
     delete_setting
     discard
     enqueue
+    enqueue_new
     ensure_alone
     event_head
     events_after

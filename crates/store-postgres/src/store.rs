@@ -18,7 +18,7 @@ use redrive_store::{
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
 
-use crate::error::{Kind, breathe, kind, once, repeating, store_error};
+use crate::error::{Kind, answered, breathe, kind, once, repeating, store_error};
 use crate::horizon::Horizon;
 use crate::hot::Hot;
 use crate::lanes::Lanes;
@@ -41,7 +41,7 @@ pub(crate) struct Inner {
     /// For looking, and for what people do.
     pub(crate) pool: PgPool,
     /// Kept for heartbeats, so that no slow query can take their connection.
-    pub(crate) leases: PgPool,
+    pub(crate) leases: Hot,
     pub(crate) sql: Sql,
     pub(crate) schema: String,
     pub(crate) lanes: Lanes,
@@ -69,12 +69,12 @@ impl PostgresStore {
     pub(crate) fn start(
         hot: Hot,
         pool: PgPool,
-        leases: PgPool,
+        leases: Hot,
         connect: PgConnectOptions,
         schema: &str,
     ) -> Self {
         let inner = Arc::new(Inner {
-            wake: Wake::start(leases.clone(), connect, schema),
+            wake: Wake::start(pool.clone(), connect, schema),
             hot,
             pool,
             leases,
@@ -106,7 +106,7 @@ impl PostgresStore {
     pub async fn close(&self) {
         self.inner.hot.close();
         self.inner.pool.close().await;
-        self.inner.leases.close().await;
+        self.inner.leases.close();
     }
 }
 
@@ -124,9 +124,9 @@ macro_rules! repeating_fault {
     ($call:expr) => {{
         let mut tries = 0u32;
         loop {
-            match $call.await {
+            match answered($call).await {
                 Ok(value) => break Ok(value),
-                Err(Fault::Db(error)) if tries < 3 && kind(&error) != Kind::Final => {
+                Err(Fault::Db(error)) if tries < 3 && kind(&error).may_repeat() => {
                     tries += 1;
                     breathe(tries).await;
                 }
@@ -141,9 +141,9 @@ macro_rules! once_fault {
     ($call:expr) => {{
         let mut tries = 0u32;
         loop {
-            match $call.await {
+            match answered($call).await {
                 Ok(value) => break Ok(value),
-                Err(Fault::Db(error)) if kind(&error) == Kind::Lost => {
+                Err(Fault::Db(error)) if matches!(kind(&error), Kind::Lost | Kind::Silent) => {
                     break Err(StoreError::Unknown { reason: format!("the answer was lost: {error}") });
                 }
                 Err(Fault::Db(error)) if tries < 3 && kind(&error) == Kind::Retry => {

@@ -1,8 +1,14 @@
--- Walks from lane to lane through those that have something queued, leaves out the ones that may not pass, and takes the
--- first jobs of the rest. Held, paused and full lanes cost one step each, however many jobs wait in them.
+-- Looks at every lane of the wanted workloads when they are few, else walks from lane to lane through those that have
+-- something queued; leaves out the ones that may not pass, and takes the first jobs of the rest, in any order. Held, paused
+-- and full lanes cost one step each, however many jobs wait in them.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
+few AS MATERIALIZED (
+    SELECT l.id FROM unnest($2::text[]) AS want (workload) JOIN redrive.lanes l ON l.workload = want.workload
+    WHERE l.alone = $6 LIMIT 65
+),
 walk (lane, step) AS (
     SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > $7 ORDER BY j.lane LIMIT 1), 1
+    WHERE (SELECT count(*) FROM few) > 64
     UNION ALL
     SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > w.lane ORDER BY j.lane LIMIT 1), w.step + 1
     FROM walk w WHERE w.lane IS NOT NULL AND w.step < $8
@@ -15,7 +21,8 @@ gates AS MATERIALIZED (
 ),
 admitted AS MATERIALIZED (
     SELECT l.id, l.workload, l.priority, want.room
-    FROM walk w JOIN redrive.lanes l ON l.id = w.lane
+    FROM (SELECT id FROM few WHERE (SELECT count(*) FROM few) <= 64 UNION ALL SELECT lane FROM walk) AS w
+    JOIN redrive.lanes l ON l.id = w.id
     JOIN unnest($2::text[], $3::int8[]) AS want (workload, room) ON want.workload = l.workload
     WHERE l.alone = $6
       -- While some target admits only so many, the longer way of claim_heads counts them.
@@ -61,4 +68,3 @@ FROM (SELECT 1) AS one
 LEFT JOIN claimed c ON true
 LEFT JOIN redrive.lanes l ON l.id = c.lane
 LEFT JOIN redrive.payloads p ON p.job = c.id
-ORDER BY l.priority, c.due_at, c.id

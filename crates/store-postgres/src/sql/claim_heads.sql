@@ -1,8 +1,13 @@
 -- The same walk as claim, for the time in which some target admits only so many at once: answers and locks the first jobs of
 -- every admitted lane, and leaves the choice to the caller, who knows how much room each target has.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
+few AS MATERIALIZED (
+    SELECT l.id FROM unnest($2::text[]) AS want (workload) JOIN redrive.lanes l ON l.workload = want.workload
+    WHERE l.alone = $6 LIMIT 65
+),
 walk (lane, step) AS (
     SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > $7 ORDER BY j.lane LIMIT 1), 1
+    WHERE (SELECT count(*) FROM few) > 64
     UNION ALL
     SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > w.lane ORDER BY j.lane LIMIT 1), w.step + 1
     FROM walk w WHERE w.lane IS NOT NULL AND w.step < $8
@@ -15,7 +20,8 @@ gates AS MATERIALIZED (
 ),
 admitted AS MATERIALIZED (
     SELECT l.id, l.workload, l.targets, l.priority, want.room
-    FROM walk w JOIN redrive.lanes l ON l.id = w.lane
+    FROM (SELECT id FROM few WHERE (SELECT count(*) FROM few) <= 64 UNION ALL SELECT lane FROM walk) AS w
+    JOIN redrive.lanes l ON l.id = w.id
     JOIN unnest($2::text[], $3::int8[]) AS want (workload, room) ON want.workload = l.workload
     WHERE l.alone = $6
       AND NOT EXISTS (SELECT 1 FROM redrive.settings s WHERE s.key IN ('pause/', 'pause/' || l.workload))

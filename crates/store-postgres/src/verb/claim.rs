@@ -52,7 +52,9 @@ async fn walk(
 ) -> sqlx::Result<Vec<Claimed>> {
     let (names, rooms) = wants(claim);
     let rows = ask(inner.sql.claim.text(), claim, &names, &rooms, limit, from).fetch_all(&mut *conn).await?;
-    let claimed = rows.iter().filter_map(|r| job(r).transpose()).collect::<sqlx::Result<Vec<_>>>()?;
+    let mut claimed = rows.iter().filter_map(|r| placed(r).transpose()).collect::<sqlx::Result<Vec<_>>>()?;
+    claimed.sort_unstable_by_key(|(place, _)| *place);
+    let claimed = claimed.into_iter().map(|(_, claimed)| claimed).collect();
     let Some(first) = rows.first() else { return Ok(claimed) };
     let steps: i64 = first.try_get(2)?;
     let last: Option<i32> = first.try_get(1)?;
@@ -159,6 +161,14 @@ fn number(n: usize) -> i64 {
 pub(crate) async fn leases_of(inner: &Inner, worker: WorkerId) -> sqlx::Result<Vec<Claimed>> {
     let rows = sqlx::query(inner.sql.leases_of.text()).bind(worker.as_uuid()).fetch_all(&inner.pool).await?;
     rows.iter().filter_map(|r| job(r).transpose()).collect()
+}
+
+/// Priority, due time, id: the order of the queue.
+type Place = (i16, i64, JobId);
+
+fn placed(r: &PgRow) -> sqlx::Result<Option<(Place, Claimed)>> {
+    let Some(claimed) = job(r)? else { return Ok(None) };
+    Ok(Some(((r.try_get(7)?, r.try_get(21)?, claimed.lease.job), claimed)))
 }
 
 fn job(r: &PgRow) -> sqlx::Result<Option<Claimed>> {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use redrive_model::{BatchId, JobId, instant};
 use redrive_store::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
 use sqlx::{PgConnection, Row};
+use uuid::Uuid;
 
 use super::batch::{self, Change};
 use crate::lanes::LaneKey;
@@ -60,6 +61,72 @@ pub(crate) async fn lanes(inner: &Inner, jobs: &[NewJob]) -> sqlx::Result<Vec<i3
     Ok(lanes)
 }
 
+/// New jobs, column by column.
+struct Columns<'a> {
+    ids: Vec<Uuid>,
+    owners: Vec<Option<&'a str>>,
+    due_in: Vec<Option<i64>>,
+    due_at: Vec<Option<i64>>,
+    max_attempts: Vec<Option<i32>>,
+    codes: Vec<Option<&'a str>>,
+    sentences: Vec<Option<&'a str>>,
+    keep: Vec<Option<i64>>,
+    labels: Vec<Option<String>>,
+    inputs: Vec<&'a [u8]>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(jobs: &[&'a NewJob]) -> Self {
+        let due = jobs.iter().map(|j| match j.when {
+            When::In(wait) => (Some(instant::add_ms(0, wait)), None),
+            When::At(at) => (None, Some(instant::to_millis(at))),
+        });
+        let (due_in, due_at) = due.unzip();
+        let cap = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
+        Self {
+            ids: jobs.iter().map(|j| j.id.as_uuid()).collect(),
+            owners: jobs.iter().map(|j| j.owner.as_ref().map(|o| o.as_str())).collect(),
+            due_in,
+            due_at,
+            max_attempts: jobs.iter().map(|j| j.max_attempts.map(cap)).collect(),
+            codes: jobs.iter().map(|j| j.rejected.as_ref().map(|f| f.code.name())).collect(),
+            sentences: jobs.iter().map(|j| j.rejected.as_ref().map(|f| f.public_message())).collect(),
+            keep: jobs.iter().map(|j| j.keep.map(|k| instant::add_ms(0, k))).collect(),
+            labels: jobs.iter().map(|j| j.clean_label()).collect(),
+            inputs: jobs.iter().map(|j| j.input.as_slice()).collect(),
+        }
+    }
+}
+
+/// Creates plain jobs, all of them; `false` when an id was taken and none was created.
+pub(crate) async fn insert_new(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    jobs: &[&NewJob],
+    lanes: &[i32],
+) -> sqlx::Result<bool> {
+    let c = Columns::of(jobs);
+    let done = sqlx::query(inner.sql.enqueue_new.text())
+        .bind(c.ids)
+        .bind(lanes)
+        .bind(c.owners)
+        .bind(c.due_in)
+        .bind(c.due_at)
+        .bind(c.max_attempts)
+        .bind(c.codes)
+        .bind(c.sentences)
+        .bind(c.keep)
+        .bind(c.labels)
+        .bind(c.inputs)
+        .execute(conn)
+        .await;
+    match done {
+        Ok(_) => Ok(true),
+        Err(sqlx::Error::Database(db)) if db.is_unique_violation() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Creates the jobs whose id and key are free; answers which ones those were.
 pub(crate) async fn insert(
     conn: &mut PgConnection,
@@ -67,30 +134,21 @@ pub(crate) async fn insert(
     jobs: &[&NewJob],
     lanes: &[i32],
 ) -> sqlx::Result<HashSet<JobId>> {
-    let failures = || jobs.iter().map(|j| j.rejected.as_ref());
-    let due = jobs.iter().map(|j| match j.when {
-        When::In(wait) => (Some(instant::add_ms(0, wait)), None),
-        When::At(at) => (None, Some(instant::to_millis(at))),
-    });
-    let (due_in, due_at): (Vec<Option<i64>>, Vec<Option<i64>>) = due.unzip();
+    let c = Columns::of(jobs);
     let rows = sqlx::query(inner.sql.enqueue.text())
-        .bind(jobs.iter().map(|j| j.id.as_uuid()).collect::<Vec<_>>())
+        .bind(c.ids)
         .bind(lanes)
-        .bind(jobs.iter().map(|j| j.owner.as_ref().map(|o| o.as_str())).collect::<Vec<_>>())
-        .bind(due_in)
-        .bind(due_at)
-        .bind(
-            jobs.iter()
-                .map(|j| j.max_attempts.map(|n| i32::try_from(n).unwrap_or(i32::MAX)))
-                .collect::<Vec<_>>(),
-        )
+        .bind(c.owners)
+        .bind(c.due_in)
+        .bind(c.due_at)
+        .bind(c.max_attempts)
         .bind(jobs.iter().map(|j| j.batch.map(|b| b.as_uuid())).collect::<Vec<_>>())
         .bind(jobs.iter().map(|j| dedupe(j)).collect::<Vec<_>>())
-        .bind(failures().map(|f| f.map(|f| f.code.name())).collect::<Vec<_>>())
-        .bind(failures().map(|f| f.map(|f| f.public_message())).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|j| j.keep.map(|k| instant::add_ms(0, k))).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|j| j.clean_label()).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|j| j.input.as_slice()).collect::<Vec<_>>())
+        .bind(c.codes)
+        .bind(c.sentences)
+        .bind(c.keep)
+        .bind(c.labels)
+        .bind(c.inputs)
         .fetch_all(conn)
         .await?;
     rows.iter().map(|r| row::job(r, 0)).collect()

@@ -97,7 +97,11 @@ pub(crate) async fn plain(inner: &Inner, jobs: &[NewJob]) -> Result<Vec<Enqueued
     let refs: Vec<&NewJob> = jobs.iter().collect();
     let mut made: HashSet<_> = repeating!(async {
         let mut lent = inner.hot.take().await?;
-        let made = enqueue::insert(lent.conn(), inner, &refs, &lanes).await;
+        let made = match enqueue::insert_new(lent.conn(), inner, &refs, &lanes).await {
+            Ok(true) => Ok(refs.iter().map(|job| job.id).collect()),
+            Ok(false) => enqueue::insert(lent.conn(), inner, &refs, &lanes).await,
+            Err(error) => Err(error),
+        };
         lent.settle(made)
     })?;
     inner.wake.hint();

@@ -15,13 +15,15 @@ pub(crate) async fn extend(
     leases: &[Lease],
     ttl: Duration,
 ) -> sqlx::Result<Vec<Extension>> {
+    let mut lent = inner.leases.take().await?;
     let rows = sqlx::query(inner.sql.extend.text())
         .bind(worker.as_uuid())
         .bind(leases.iter().map(|l| l.job.as_uuid()).collect::<Vec<_>>())
         .bind(leases.iter().map(|l| l.token.0).collect::<Vec<_>>())
         .bind(instant::add_ms(0, ttl))
-        .fetch_all(&inner.leases)
-        .await?;
+        .fetch_all(lent.conn())
+        .await;
+    let rows = lent.settle(rows)?;
     let answer = |r: &sqlx::postgres::PgRow| {
         Ok(match (r.try_get::<Option<i64>, _>(0)?, r.try_get::<bool, _>(1)?) {
             (Some(until), _) => Extension::Held(instant::from_millis(until)),
@@ -69,14 +71,15 @@ pub(crate) async fn expired(inner: &Inner, limit: usize) -> sqlx::Result<Vec<Exp
 }
 
 pub(crate) async fn beat(inner: &Inner, beat: &WorkerBeat) -> sqlx::Result<()> {
-    sqlx::query(inner.sql.beat.text())
+    let mut lent = inner.leases.take().await?;
+    let done = sqlx::query(inner.sql.beat.text())
         .bind(beat.id.as_uuid())
         .bind(&beat.name)
         .bind(&beat.build)
         .bind(beat.draining)
         .bind(i32::try_from(beat.concurrency).unwrap_or(i32::MAX))
         .bind(instant::add_ms(0, beat.ttl))
-        .execute(&inner.leases)
-        .await
-        .map(drop)
+        .execute(lent.conn())
+        .await;
+    lent.settle(done).map(drop)
 }

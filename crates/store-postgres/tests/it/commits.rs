@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redrive_model::{JobId, Policy, WorkerId, WorkloadName};
-use redrive_store::{Claim, ClaimMode, Enqueue, Enqueued, Finish, Finished, NewJob, Store, StoreError, Want};
+use redrive_store::{
+    Claim, ClaimMode, Claimed, Enqueue, Enqueued, Finish, Finished, NewJob, Store, StoreError, Want,
+};
 use redrive_store_postgres::{Options, PostgresStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,26 +15,28 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::harness::{execute, schema_name, url};
 
 /// Passes bytes both ways until it is told to lose answers: then what the client says still arrives, and what the server
-/// says does not; the connection ends instead.
-struct Wire {
+/// says does not; the connection ends instead. Told to be silent, it keeps everything for itself and ends nothing.
+pub(crate) struct Wire {
     address: String,
     lose: Arc<AtomicBool>,
+    silent: Arc<AtomicBool>,
 }
 
 impl Wire {
-    async fn to_server() -> Self {
+    pub(crate) async fn to_server() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let lose = Arc::new(AtomicBool::new(false));
         let server = url().split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
-        let flag = lose.clone();
+        let silent = Arc::new(AtomicBool::new(false));
+        let flags = (lose.clone(), silent.clone());
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.unwrap();
-                tokio::spawn(pass(client, server, flag.clone()));
+                tokio::spawn(pass(client, server, flags.clone()));
             }
         });
-        Self { address, lose }
+        Self { address, lose, silent }
     }
 
     fn url(&self) -> String {
@@ -41,17 +45,24 @@ impl Wire {
         direct.replace(host, &self.address)
     }
 
+    pub(crate) fn silence(&self, yes: bool) {
+        self.silent.store(yes, Ordering::SeqCst);
+    }
+
     fn lose_answers(&self, yes: bool) {
         self.lose.store(yes, Ordering::SeqCst);
     }
 }
 
-async fn pass(client: TcpStream, server: TcpStream, lose: Arc<AtomicBool>) {
+async fn pass(client: TcpStream, server: TcpStream, (lose, silent): (Arc<AtomicBool>, Arc<AtomicBool>)) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let up = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
     let mut buffer = vec![0u8; 64 << 10];
     while let Ok(n @ 1..) = from_server.read(&mut buffer).await {
+        if silent.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
         // The server has done the work and says so; nobody hears it.
         if lose.load(Ordering::SeqCst) || to_client.write_all(&buffer[..n]).await.is_err() {
             break;
@@ -60,26 +71,34 @@ async fn pass(client: TcpStream, server: TcpStream, lose: Arc<AtomicBool>) {
     up.abort();
 }
 
-fn job(n: u128) -> NewJob {
+pub(crate) fn job(n: u128) -> NewJob {
     let id = JobId::from_uuid(uuid::Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + n));
     NewJob::new(id, WorkloadName::new("work").unwrap(), vec![1])
 }
 
-fn claim() -> Claim {
+pub(crate) fn claim() -> Claim {
     Claim {
         worker: WorkerId::from_uuid(uuid::Uuid::from_u128(9)),
         wants: vec![Want { workload: WorkloadName::new("work").unwrap(), limit: 5 }],
         limit: 5,
-        ttl: Duration::from_secs(60),
+        ttl: Duration::from_secs(3_600),
         mode: ClaimMode::Normal,
         full: Vec::new(),
     }
 }
 
-async fn open(wire: &Wire) -> (String, PostgresStore) {
+pub(crate) async fn open(wire: &Wire) -> (String, PostgresStore) {
     let schema = schema_name();
     let store = Options::default().connections(2).schema(&schema).unwrap().open(&wire.url()).await.unwrap();
     (schema, store)
+}
+
+/// The finish of a plain success.
+pub(crate) fn completion(claimed: &Claimed) -> Finish {
+    let policy = Policy::reliability();
+    let outcome = redrive_model::Outcome::Done(redrive_model::Done::Complete);
+    let decision = redrive_model::decide(outcome, &claimed.facts, &policy, claimed.claimed_at, 0);
+    Finish::decided(claimed.lease, &claimed.workload, &policy, decision, None, None)
 }
 
 /// After a first answer is lost the next ones come through again.
@@ -127,15 +146,7 @@ async fn a_finish_whose_answer_is_lost_is_recorded_once_and_answered_well() {
     let (schema, store) = open(&wire).await;
     store.enqueue(Enqueue::jobs(vec![job(1)])).await.unwrap();
     let claimed = store.claim(claim()).await.unwrap();
-    let policy = Policy::reliability();
-    let decision = redrive_model::decide(
-        redrive_model::Outcome::Done(redrive_model::Done::Complete),
-        &claimed[0].facts,
-        &policy,
-        claimed[0].claimed_at,
-        0,
-    );
-    let finish = Finish::decided(claimed[0].lease, &claimed[0].workload, &policy, decision, None, None);
+    let finish = completion(&claimed[0]);
     wire.lose_answers(true);
     heal_soon(&wire);
     let answers = store.finish(vec![finish]).await.unwrap();

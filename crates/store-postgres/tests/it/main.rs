@@ -12,7 +12,9 @@
 mod commits;
 mod events;
 mod harness;
+mod locks;
 mod model_based;
+mod outage;
 mod planner;
 mod schema;
 
