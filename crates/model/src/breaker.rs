@@ -237,7 +237,8 @@ impl Breaker {
             Phase::HalfOpen { probe } => probe.expires_at <= now,
             Phase::Closed | Phase::Ramp { .. } => false,
         };
-        if !free || self.is_held(now) {
+        let throttled = self.throttled_until.is_some_and(|until| until > now);
+        if !free || throttled || self.is_held(now) {
             return None;
         }
         // What is left of a hold has ended by its own time: it must not keep the probe away any longer.
@@ -317,11 +318,13 @@ impl Breaker {
     /// When the next probe may start, where one is due at all.
     #[must_use]
     pub fn next_probe_at(&self) -> Option<Timestamp> {
-        match &self.phase {
-            Phase::Open { until } => Some(*until),
-            Phase::HalfOpen { probe } => Some(probe.expires_at),
-            Phase::Closed | Phase::Ramp { .. } => None,
-        }
+        let free = match &self.phase {
+            Phase::Open { until } => *until,
+            Phase::HalfOpen { probe } => probe.expires_at,
+            Phase::Closed | Phase::Ramp { .. } => return None,
+        };
+        // A target that asked for time is not probed before.
+        Some(self.throttled_until.map_or(free, |until| free.max(until)))
     }
 
     /// The word people see: `closed`, `open`, `half_open` or `ramp`.

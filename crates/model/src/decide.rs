@@ -299,7 +299,7 @@ impl Decider<'_> {
             );
         }
         if self.is_at_cap() {
-            return give_up(DeadReason::Exhausted, Some(Code::SystemLeaseLost), Rule::AttemptsUsedUp);
+            return give_up(DeadReason::Exhausted, Some(Code::SystemInterrupted), Rule::AttemptsUsedUp);
         }
         self.requeue(Requeue::Release, Due::In(Duration::ZERO), Charge::Keep, Rule::ReleasedTooOften)
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, instant};
+use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, WorkloadName, instant};
 use redrive_store::{
     Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
@@ -222,8 +222,8 @@ impl Store for PostgresStore {
         repeating!(claim::leases_of(&self.inner, worker))
     }
 
-    async fn expired(&self, limit: usize) -> Result<Vec<Expired>> {
-        repeating!(lease::expired(&self.inner, limit))
+    async fn expired(&self, workloads: Option<&[WorkloadName]>, limit: usize) -> Result<Vec<Expired>> {
+        repeating!(lease::expired(&self.inner, workloads, limit))
     }
 
     async fn beat(&self, beat: WorkerBeat) -> Result<()> {
@@ -266,12 +266,12 @@ impl Store for PostgresStore {
         once!(act::move_group(&self.inner, group, to))
     }
 
-    async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()> {
-        repeating!(breaker::pause(&self.inner, workload, by))
+    async fn pause(&self, workload: Option<&WorkloadName>, by: &str) -> Result<()> {
+        repeating!(breaker::pause(&self.inner, workload.map(|w| w.as_str()), by))
     }
 
-    async fn resume(&self, workload: Option<&str>) -> Result<()> {
-        repeating!(breaker::resume(&self.inner, workload))
+    async fn resume(&self, workload: Option<&WorkloadName>) -> Result<()> {
+        repeating!(breaker::resume(&self.inner, workload.map(|w| w.as_str())))
     }
 
     async fn paused(&self) -> Result<Vec<String>> {

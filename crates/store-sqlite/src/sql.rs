@@ -69,6 +69,7 @@ statements! {
     PROCESSING_BY_LANE = "processing_by_lane";
     PRUNE_ATTEMPTS = "prune_attempts";
     HAS_OWN_ATTEMPT = "has_own_attempt";
+    WRITE_OWN_ATTEMPT = "write_own_attempt";
     FORGET_OWN_ATTEMPT = "forget_own_attempt";
     LAST_EVENT = "last_event";
     CLAIMABLE = "claimable";

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId};
+use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
@@ -215,8 +215,9 @@ impl Store for SqliteStore {
         self.write(Undo::Group, move |tx| claim::leases_of(tx, worker)).await
     }
 
-    async fn expired(&self, limit: usize) -> Result<Vec<Expired>> {
-        self.write(Undo::Group, move |tx| lease::expired(tx, limit)).await
+    async fn expired(&self, workloads: Option<&[WorkloadName]>, limit: usize) -> Result<Vec<Expired>> {
+        let workloads = workloads.map(<[WorkloadName]>::to_vec);
+        self.write(Undo::Group, move |tx| lease::expired(tx, workloads.as_deref(), limit)).await
     }
 
     async fn beat(&self, beat: WorkerBeat) -> Result<()> {
@@ -260,13 +261,13 @@ impl Store for SqliteStore {
         self.write(Undo::Savepoint, move |tx| act::move_group(tx, &group, to)).await
     }
 
-    async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()> {
-        let (workload, by) = (workload.map(str::to_owned), by.to_owned());
+    async fn pause(&self, workload: Option<&WorkloadName>, by: &str) -> Result<()> {
+        let (workload, by) = (workload.map(|w| w.as_str().to_owned()), by.to_owned());
         self.write(Undo::Savepoint, move |tx| breaker::pause(tx, workload.as_deref(), &by)).await
     }
 
-    async fn resume(&self, workload: Option<&str>) -> Result<()> {
-        let workload = workload.map(str::to_owned);
+    async fn resume(&self, workload: Option<&WorkloadName>) -> Result<()> {
+        let workload = workload.map(|w| w.as_str().to_owned());
         self.write_work(Undo::Savepoint, move |tx| breaker::resume(tx, workload.as_deref())).await
     }
 

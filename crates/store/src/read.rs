@@ -279,6 +279,11 @@ pub struct DeadFilter {
     pub since: Option<Timestamp>,
     /// Only those that died before this.
     pub until: Option<Timestamp>,
+    /// Only jobs that depend on this target.
+    pub target: Option<Target>,
+    /// Only with this text in the message or in the job's label. ASCII letters match in either case; nothing is a wild
+    /// card.
+    pub text: Option<String>,
     /// Only in this state; open ones unless said.
     pub state: Option<DeadState>,
 }

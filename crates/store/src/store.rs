@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId};
+use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, WorkloadName};
 use std::time::Duration;
 
 use crate::{
@@ -50,9 +50,9 @@ pub trait Store: Send + Sync + 'static {
     /// What this worker holds, for finding out what a lost answer to a claim was.
     async fn leases_of(&self, worker: WorkerId) -> Result<Vec<Claimed>>;
 
-    /// Leases that have run out, oldest first, at most `limit`. Taking them back is a [`Store::finish`] with
-    /// [`Authority::Expired`](crate::Authority::Expired).
-    async fn expired(&self, limit: usize) -> Result<Vec<Expired>>;
+    /// Leases of these workloads (`None`: of all) that have run out, oldest first, at most `limit`. Taking them back is a
+    /// [`Store::finish`] with [`Authority::Expired`](crate::Authority::Expired).
+    async fn expired(&self, workloads: Option<&[WorkloadName]>, limit: usize) -> Result<Vec<Expired>>;
 
     /// A worker says that it lives.
     async fn beat(&self, beat: WorkerBeat) -> Result<()>;
@@ -90,10 +90,10 @@ pub trait Store: Send + Sync + 'static {
     async fn move_group(&self, group: &Fingerprint, to: GroupState) -> Result<bool>;
 
     /// Pauses a workload, or all with `None`. Doing it twice changes nothing.
-    async fn pause(&self, workload: Option<&str>, by: &str) -> Result<()>;
+    async fn pause(&self, workload: Option<&WorkloadName>, by: &str) -> Result<()>;
 
     /// Ends a pause.
-    async fn resume(&self, workload: Option<&str>) -> Result<()>;
+    async fn resume(&self, workload: Option<&WorkloadName>) -> Result<()>;
 
     /// What is paused; an empty name stands for everything.
     async fn paused(&self) -> Result<Vec<String>>;

@@ -209,6 +209,15 @@ fn throttling_blocks_until_its_time_without_opening() {
 }
 
 #[test]
+fn a_target_that_asked_for_time_is_not_probed_before() {
+    let mut b = opened();
+    b.throttle(at(90_000));
+    assert_eq!(b.next_probe_at(), Some(at(90_000)));
+    assert_eq!(b.start_probe(&config(), at(89_999), worker(1)), None);
+    assert!(b.start_probe(&config(), at(90_000), worker(1)).is_some());
+}
+
+#[test]
 fn a_breaker_reads_back_from_its_row() {
     let mut b = opened();
     b.start_probe(&config(), at(31_000), worker(1));

@@ -359,6 +359,10 @@ registry! {
         "The worker lost its right to this job in the middle.",
         "Its result is refused; the job runs again.",
         "Nothing for now.";
+    SystemInterrupted "SYSTEM_INTERRUPTED" System Transient Unknown 500 (Policy) Attempts
+        "Workers were stopped again and again while this job ran.",
+        "We stop trying.",
+        "Run it again when the system is quiet.";
     SystemQuarantined "SYSTEM_QUARANTINED" System Permanent Unknown 500 (None) Attempts
         "This job ends the process that runs it, even when it runs alone.",
         "It is kept aside so that it cannot harm others.",

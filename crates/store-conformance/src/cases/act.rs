@@ -6,7 +6,7 @@ use redrive_model::{Code, Shown, State, Timestamp};
 use redrive_store::{Acted, Extension, Finished, NewJob, When};
 
 use crate::Harness;
-use crate::kit::{KEEP, Kit, TTL, secs};
+use crate::kit::{KEEP, Kit, TTL, secs, workload};
 
 /// What waits or runs is cancelled; what has ended says how it ended; what is unknown says that.
 pub async fn cancel_stops_what_waits_or_runs(h: &dyn Harness) {
@@ -111,8 +111,8 @@ pub async fn o10_pauses_can_be_repeated_and_cover_one_or_all(h: &dyn Harness) {
     let other = k.put_one(k.job_of("other")).await;
     assert_eq!(k.store.paused().await.unwrap(), Vec::<String>::new());
     for _ in 0..2 {
-        k.store.pause(Some("work"), "ann").await.unwrap();
-        k.store.pause(Some("nobody.knows"), "ann").await.unwrap();
+        k.store.pause(Some(&workload("work")), "ann").await.unwrap();
+        k.store.pause(Some(&workload("nobody.knows")), "ann").await.unwrap();
     }
     let mut paused = k.store.paused().await.unwrap();
     paused.sort_unstable();
@@ -120,9 +120,9 @@ pub async fn o10_pauses_can_be_repeated_and_cover_one_or_all(h: &dyn Harness) {
     assert_eq!(k.claim_ids(9).await, [other]);
     for _ in 0..2 {
         k.store.pause(None, "bob").await.unwrap();
-        k.store.resume(Some("work")).await.unwrap();
-        k.store.resume(Some("nobody.knows")).await.unwrap();
-        k.store.resume(Some("never.paused")).await.unwrap();
+        k.store.resume(Some(&workload("work"))).await.unwrap();
+        k.store.resume(Some(&workload("nobody.knows"))).await.unwrap();
+        k.store.resume(Some(&workload("never.paused"))).await.unwrap();
     }
     assert_eq!(k.store.paused().await.unwrap(), [""]);
     assert_eq!(k.claim(9).await, []);
@@ -157,9 +157,9 @@ pub async fn a_pause_holds_for_everybody(h: &dyn Harness) {
     let k = Kit::new(h);
     let id = k.put_n(1).await[0];
     let second = h.second().await;
-    k.store.pause(Some("work"), "ann").await.unwrap();
+    k.store.pause(Some(&workload("work")), "ann").await.unwrap();
     assert_eq!(second.claim(k.ask(1)).await.unwrap(), []);
-    second.resume(Some("work")).await.unwrap();
+    second.resume(Some(&workload("work"))).await.unwrap();
     assert_eq!(k.claim_ids(1).await, [id]);
     k.audit().await;
 }

@@ -120,8 +120,8 @@ pub async fn a_nul_byte_anywhere_is_never_a_bug_of_the_store(h: &dyn Harness) {
         concurrency: 1,
     };
     fine(k.store.beat(beat).await, "the name of a worker");
-    fine(k.store.pause(Some(nul), nul).await, "the name of a pause");
-    fine(k.store.resume(Some(nul)).await, "the name of a pause");
+    fine(k.store.pause(None, nul).await, "the name of whoever pauses");
+    fine(k.store.resume(None).await, "the end of that pause");
     let filter = JobFilter { text: Some(nul.into()), ..JobFilter::default() };
     fine(k.store.jobs(filter, PageRequest::default()).await.map(drop), "the text of a filter");
     let claimed = k.claim_one().await;
@@ -162,9 +162,9 @@ pub async fn durations_of_any_length_are_taken(h: &dyn Harness) {
     let k = Kit::new(h);
     let put = k.put_n(3).await;
     let zero = k.claim_with(Claim { ttl: Duration::ZERO, ..k.ask(1) }).await;
-    assert_eq!(k.store.expired(9).await.unwrap().len(), 1, "a lease of no time has run out at once");
+    assert_eq!(k.store.expired(None, 9).await.unwrap().len(), 1, "a lease of no time has run out at once");
     let long = k.claim_with(Claim { ttl: Duration::MAX, ..k.ask(1) }).await;
-    assert_eq!(k.store.expired(9).await.unwrap().len(), 1);
+    assert_eq!(k.store.expired(None, 9).await.unwrap().len(), 1);
     k.complete(&zero[0]).await;
     let mut kept = k.completion(&long[0]).await;
     kept.step = redrive_store::Step::Complete { result: None, keep: Some(Duration::MAX) };

@@ -186,7 +186,7 @@ pub async fn r20_an_input_that_cannot_be_read_dies_with_its_own_code(h: &dyn Har
 /// The lease runs out, the worker is gone, the job is taken back and due again.
 async fn crash(k: &Kit<'_>) {
     k.advance(TTL).await;
-    let expired = k.store.expired(1).await.unwrap();
+    let expired = k.store.expired(None, 1).await.unwrap();
     assert!(!expired[0].worker_alive);
     k.reclaim(&expired[0]).await;
     k.advance(secs(3_600)).await;

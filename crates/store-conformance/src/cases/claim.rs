@@ -177,7 +177,7 @@ pub async fn a_job_that_runs_alone_is_claimed_only_alone(h: &dyn Harness) {
         let claimed = k.claim(2).await;
         assert_eq!(HashSet::from_iter(ids(&claimed)), HashSet::from([put[0], put[1]]));
         k.advance(TTL).await;
-        for expired in k.store.expired(10).await.unwrap() {
+        for expired in k.store.expired(None, 10).await.unwrap() {
             k.reclaim(&expired).await;
         }
         k.advance(secs(30)).await;

@@ -7,13 +7,14 @@ use redrive_model::{Code, Offset};
 use redrive_store::{DeadFilter, DeadState, GroupFilter, GroupRow, NewJob, PageRequest, RetryBy, StoreError};
 
 use crate::Harness;
-use crate::kit::{Kit, owner, secs, workload};
+use crate::kit::{Kit, owner, secs, target, workload};
 
 /// Every filter finds what it says and nothing else, alone and together.
 /// Also covers: D15.
 pub async fn d4_dead_letters_are_found_by_every_filter(h: &dyn Harness) {
     let k = Kit::new(h);
-    let ann = die(&k, NewJob { owner: Some(owner("ann")), ..k.job() }, Code::HandlerFailed, "page 1").await;
+    let invoice = NewJob { owner: Some(owner("ann")), label: Some("Invoice 100%.pdf".into()), ..k.job() };
+    let ann = die(&k, invoice, Code::HandlerFailed, "page 1").await;
     k.advance(secs(10)).await;
     let noon = k.now().await;
     let bob =
@@ -45,6 +46,13 @@ pub async fn d4_dead_letters_are_found_by_every_filter(h: &dyn Harness) {
             vec![later],
         ),
         (DeadFilter { owner: Some(owner("bob")), workload: Some(workload("work")), ..all() }, vec![]),
+        (DeadFilter { target: Some(target("gateway")), ..all() }, vec![later]),
+        (DeadFilter { target: Some(target("gate")), ..all() }, vec![]),
+        (DeadFilter { text: Some("STATUS 4".into()), ..all() }, vec![later]),
+        (DeadFilter { text: Some("invoice 100%.".into()), ..all() }, vec![ann]),
+        (DeadFilter { text: Some("1".into()), ..all() }, vec![ann]),
+        (DeadFilter { text: Some("%".into()), ..all() }, vec![ann]),
+        (DeadFilter { text: Some("a".into()), owner: Some(owner("bob")), ..all() }, vec![bob]),
     ] {
         let found: Vec<Offset> = k.dead(filter.clone()).await.iter().map(|dead| dead.offset).collect();
         assert_eq!(found, expected, "{filter:?}");

@@ -31,7 +31,7 @@ pub async fn e9_every_transition_leaves_its_event(h: &dyn Harness) {
     }
     k.claim_one().await;
     k.advance(TTL).await;
-    let expired = k.store.expired(1).await.unwrap();
+    let expired = k.store.expired(None, 1).await.unwrap();
     k.reclaim(&expired[0]).await;
     k.advance(secs(60)).await;
     let claimed = k.claim_one().await;

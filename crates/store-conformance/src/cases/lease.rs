@@ -21,9 +21,9 @@ pub async fn c9_renewing_keeps_many_leases_and_one_lost_does_not_stop_the_others
     }
     // Past the first deadline nobody is overdue; past the second one everybody is.
     k.advance(secs(40)).await;
-    assert_eq!(k.store.expired(100).await.unwrap(), []);
+    assert_eq!(k.store.expired(None, 100).await.unwrap(), []);
     k.advance(secs(20)).await;
-    assert_eq!(k.store.expired(100).await.unwrap().len(), 49);
+    assert_eq!(k.store.expired(None, 100).await.unwrap().len(), 49);
     assert_eq!(k.row(claimed[0].lease.job).await.lease_expires_at, Some(until));
     k.audit().await;
 }
@@ -86,7 +86,7 @@ pub async fn c12_a_late_failure_after_the_job_was_given_up_is_noted(h: &dyn Harn
     let id = k.put_one(redrive_store::NewJob { max_attempts: Some(1), ..k.job() }).await;
     let old = k.claim_one().await;
     k.advance(TTL).await;
-    let expired = k.store.expired(1).await.unwrap();
+    let expired = k.store.expired(None, 1).await.unwrap();
     assert_eq!(k.reclaim(&expired[0]).await, Finished::Recorded(State::Failed));
     let late = k.failure(&old, Code::HandlerFailed).await;
     assert_eq!(k.finish(late).await, Finished::Lost);
@@ -150,7 +150,7 @@ pub async fn c15_a_reused_name_does_not_keep_old_leases_alive(h: &dyn Harness) {
         concurrency: 4,
     };
     k.store.beat(reborn).await.unwrap();
-    let expired = k.store.expired(10).await.unwrap();
+    let expired = k.store.expired(None, 10).await.unwrap();
     assert_eq!((expired.len(), expired[0].lease, expired[0].worker), (1, old.lease, k.worker(1)));
     assert!(!expired[0].worker_alive, "the new incarnation vouches for the old one");
     let answer = k.store.extend(k.worker(2), vec![old.lease], TTL).await.unwrap();
@@ -182,7 +182,7 @@ pub async fn the_same_worker_with_an_old_token_is_a_stranger(h: &dyn Harness) {
 /// The lease of the only job runs out and is taken back; the job is due again.
 async fn rescue(k: &Kit<'_>) {
     k.advance(TTL).await;
-    let expired = k.store.expired(1).await.unwrap();
+    let expired = k.store.expired(None, 1).await.unwrap();
     assert_eq!(k.reclaim(&expired[0]).await, Finished::Recorded(State::Queued));
     k.advance(secs(10)).await;
 }

@@ -15,7 +15,7 @@ pub async fn c16_a_job_is_found_although_its_worker_row_is_gone(h: &dyn Harness)
     h.raw("DELETE FROM workers").await.unwrap();
     assert_eq!(k.store.workers().await.unwrap(), []);
     k.advance(TTL).await;
-    let expired = k.store.expired(10).await.unwrap();
+    let expired = k.store.expired(None, 10).await.unwrap();
     assert_eq!((expired.len(), expired[0].lease.job, expired[0].worker_alive), (1, id, false));
     assert_eq!(k.reclaim(&expired[0]).await, Finished::Recorded(State::Queued));
     assert_eq!(k.row(id).await.crashes, 1);
@@ -34,7 +34,7 @@ pub async fn c17_a_frozen_clock_freezes_every_instant(h: &dyn Harness) {
     let dead = k.put_dead(vec![k.job()]).await[0];
     let open = k.put_n(1).await[0];
     k.claim_one().await;
-    assert_eq!(k.store.expired(10).await.unwrap(), []);
+    assert_eq!(k.store.expired(None, 10).await.unwrap(), []);
     for id in [done, dead, open] {
         let row = k.row(id).await;
         assert_eq!([row.created_at, row.queued_at, row.due_at], [now; 3], "{row:#?}");
@@ -64,11 +64,14 @@ pub async fn c18_the_databases_clock_rules_on_every_host(h: &dyn Harness) {
     assert_eq!(claimed[0].claimed_at, k.now().await);
     k.advance(TTL - secs(1)).await;
     assert_eq!(
-        (k.store.expired(1).await.unwrap(), second.expired(1).await.unwrap()),
+        (k.store.expired(None, 1).await.unwrap(), second.expired(None, 1).await.unwrap()),
         (Vec::new(), Vec::new())
     );
     k.advance(secs(1)).await;
-    assert_eq!((k.store.expired(1).await.unwrap().len(), second.expired(1).await.unwrap().len()), (1, 1));
+    assert_eq!(
+        (k.store.expired(None, 1).await.unwrap().len(), second.expired(None, 1).await.unwrap().len()),
+        (1, 1)
+    );
     k.audit().await;
 }
 
@@ -81,18 +84,21 @@ pub async fn c19_a_full_page_of_exempt_jobs_does_not_hide_later_ones(h: &dyn Har
     let later = k.put_n(2).await;
     k.claim(2).await;
     k.advance(TTL).await;
-    let first = k.store.expired(10).await.unwrap();
+    let first = k.store.expired(None, 10).await.unwrap();
     assert!(first.iter().all(|e| e.workload == workload("other")), "oldest first: {first:#?}");
     let mut found: Vec<_> = first.iter().map(|e| e.lease.job).collect();
     found.sort_unstable();
     assert_eq!(found, exempt);
-    let mine: Vec<_> =
-        k.store.expired(20).await.unwrap().into_iter().filter(|e| e.workload == workload("work")).collect();
+    // Who does not know them asks for those it knows.
+    let known = [workload("work"), workload("nobody.has.it")];
+    let mine = k.store.expired(Some(&known), 10).await.unwrap();
     assert_eq!(mine.iter().map(|e| e.lease.job).collect::<Vec<_>>(), later);
+    assert_eq!(k.store.expired(Some(&known), 1).await.unwrap(), mine[..1]);
+    assert_eq!(k.store.expired(Some(&[]), 10).await.unwrap(), []);
     for expired in &mine {
         k.reclaim(expired).await;
     }
-    assert_eq!(k.store.expired(20).await.unwrap().len(), 10);
+    assert_eq!(k.store.expired(None, 20).await.unwrap().len(), 10);
     k.audit().await;
 }
 
@@ -105,12 +111,12 @@ pub async fn c20_a_job_that_is_kept_alive_is_never_rescued_by_age(h: &dyn Harnes
         k.advance(secs(59)).await;
         let answer = k.store.extend(k.worker(1), vec![claimed.lease], TTL).await.unwrap();
         assert_eq!(answer, [Extension::Held(k.later(TTL).await)]);
-        assert_eq!(k.store.expired(10).await.unwrap(), []);
+        assert_eq!(k.store.expired(None, 10).await.unwrap(), []);
     }
     // One very long lease is as good as many short ones.
     k.store.extend(k.worker(1), vec![claimed.lease], secs(365 * 24 * 3600)).await.unwrap();
     k.advance(secs(364 * 24 * 3600)).await;
-    assert_eq!(k.store.expired(10).await.unwrap(), []);
+    assert_eq!(k.store.expired(None, 10).await.unwrap(), []);
     assert_eq!(k.row(id).await.attempt, 1);
     k.audit().await;
 }
@@ -124,10 +130,10 @@ pub async fn c21_looking_at_an_expired_lease_leaves_its_fate_alone(h: &dyn Harne
     k.advance(TTL).await;
     let before = k.row(id).await;
     for _ in 0..3 {
-        assert_eq!(k.store.expired(10).await.unwrap().len(), 1);
+        assert_eq!(k.store.expired(None, 10).await.unwrap().len(), 1);
     }
     assert_eq!(k.row(id).await, before);
-    let expired = k.store.expired(10).await.unwrap();
+    let expired = k.store.expired(None, 10).await.unwrap();
     assert_eq!((expired[0].workload.clone(), expired[0].max_attempts), (workload("strange"), Some(3)));
     assert_eq!(k.reclaim(&expired[0]).await, Finished::Recorded(State::Queued));
     k.audit().await;
@@ -143,17 +149,17 @@ pub async fn expired_leases_say_whether_their_worker_lives(h: &dyn Harness) {
     let alive = k.claim_with(Claim { worker: k.worker(2), ..k.ask(2) }).await;
     k.advance(TTL - secs(1)).await;
     k.beat(2).await;
-    let expired = k.store.expired(10).await.unwrap();
+    let expired = k.store.expired(None, 10).await.unwrap();
     assert_eq!(expired.iter().map(|e| e.lease).collect::<Vec<_>>(), leases(&dead), "a second too early");
     k.advance(secs(1)).await;
-    let expired = k.store.expired(10).await.unwrap();
+    let expired = k.store.expired(None, 10).await.unwrap();
     let order: Vec<_> = expired.iter().map(|e| e.lease.job).collect();
     assert_eq!(order, [ids(&dead), ids(&alive)].concat());
     assert_eq!(expired.iter().map(|e| e.worker_alive).collect::<Vec<_>>(), [false, false, true, true]);
     assert_eq!((expired[3].worker, expired[3].expired_at), (k.worker(2), alive[1].expires_at));
     assert_eq!(expired[0].facts, dead[0].facts);
-    assert_eq!(k.store.expired(3).await.unwrap(), expired[..3]);
-    assert_eq!(k.store.expired(0).await.unwrap(), []);
+    assert_eq!(k.store.expired(None, 3).await.unwrap(), expired[..3]);
+    assert_eq!(k.store.expired(None, 0).await.unwrap(), []);
     // The living one lost its lease without a crash; the dead one crashed.
     assert_eq!(k.reclaim(&expired[3]).await, Finished::Recorded(State::Queued));
     assert_eq!(k.reclaim(&expired[0]).await, Finished::Recorded(State::Queued));
@@ -173,7 +179,7 @@ pub async fn a_lease_that_stands_cannot_be_taken_back(h: &dyn Harness) {
     assert_eq!(take.authority, Authority::Expired);
     assert_eq!(k.finish(take.clone()).await, Finished::Lost);
     k.advance(TTL).await;
-    assert_eq!(k.store.expired(1).await.unwrap().len(), 1);
+    assert_eq!(k.store.expired(None, 1).await.unwrap().len(), 1);
     k.store.extend(k.worker(1), vec![claimed.lease], TTL).await.unwrap();
     assert_eq!(k.finish(take.clone()).await, Finished::Lost);
     let row = k.row(id).await;
@@ -195,9 +201,9 @@ pub async fn a_jumping_clock_loses_nothing(h: &dyn Harness) {
     let start = k.now().await;
     let old = k.claim(20).await;
     h.set_clock(instant::after(start, TTL * 10)).await;
-    let expired = k.store.expired(8).await.unwrap();
+    let expired = k.store.expired(None, 8).await.unwrap();
     assert_eq!(expired.len(), 8, "a mass of them is taken back in parts");
-    for expired in k.store.expired(100).await.unwrap() {
+    for expired in k.store.expired(None, 100).await.unwrap() {
         k.reclaim(&expired).await;
     }
     // Back to where it was: what is due in the future then is due after the jump again.

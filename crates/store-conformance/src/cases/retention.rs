@@ -210,6 +210,8 @@ pub async fn the_attempt_that_completed_is_like_any_other(h: &dyn Harness) {
     assert_eq!(k.store.attempts(id).await.unwrap(), [all[0].clone(), marked.clone()]);
     assert_eq!(k.store.prune_attempts(id, 1).await.unwrap(), 1);
     assert_eq!(k.store.attempts(id).await.unwrap(), [marked]);
+    assert_eq!(k.store.prune_attempts(id, 0).await.unwrap(), 1);
+    assert_eq!(k.store.attempts(id).await.unwrap(), []);
     let other = k.put_one(k.job()).await;
     k.complete(&k.claim_one().await).await;
     assert_eq!(k.store.prune_attempts(other, 1).await.unwrap(), 0);

@@ -79,7 +79,7 @@ pub async fn u3_going_back_to_the_queue_keeps_the_key(h: &dyn Harness) {
     }
     k.claim_one().await;
     k.advance(TTL).await;
-    let expired = k.store.expired(1).await.unwrap();
+    let expired = k.store.expired(None, 1).await.unwrap();
     k.reclaim(&expired[0]).await;
     assert_eq!(put(&k, k.keyed("k")).await, Enqueued::Duplicate(id), "a rescue");
     k.audit().await;
@@ -158,7 +158,7 @@ pub async fn u7_a_rescue_never_wedges_on_a_key(h: &dyn Harness) {
     k.claim_one().await;
     assert_eq!(k.retry(dead).await, Acted::Duplicate(id));
     k.advance(TTL).await;
-    let expired = k.store.expired(1).await.unwrap();
+    let expired = k.store.expired(None, 1).await.unwrap();
     assert_eq!(k.reclaim(&expired[0]).await, redrive_store::Finished::Recorded(State::Queued));
     assert_eq!(k.retry(dead).await, Acted::Duplicate(id));
     k.advance(secs(10)).await;

@@ -166,10 +166,10 @@ async fn groups(store: &dyn Store) -> Result<Vec<GroupRow>, Broken> {
 }
 
 async fn expired(store: &dyn Store) -> Result<Vec<Expired>, Broken> {
-    let mut rows = store.expired(1_000).await?;
+    let mut rows = store.expired(None, 1_000).await?;
     let since: Vec<_> = rows.iter().map(|row| row.expired_at).collect();
     ensure(since.is_sorted(), || format!("expired leases are not oldest first: {since:?}"))?;
-    let first = store.expired(1).await?;
+    let first = store.expired(None, 1).await?;
     same("the oldest expired lease", &since.first(), &first.first().map(|row| &row.expired_at))?;
     rows.sort_by_key(|row| (row.expired_at, row.lease.job));
     Ok(rows)

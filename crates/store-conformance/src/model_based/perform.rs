@@ -29,11 +29,11 @@ async fn ask(harness: &dyn Harness, store: &dyn Store, call: Call) -> Result<Ans
         Call::Discard(letters) => Answer::Count(store.discard(offsets(store, &letters).await?).await?),
         Call::MoveGroup { group, to } => Answer::Moved(store.move_group(&group, to).await?),
         Call::Pause(workload) => {
-            store.pause(workload.as_ref().map(|w| w.as_str()), "ann").await?;
+            store.pause(workload.as_ref(), "ann").await?;
             Answer::Nothing
         }
         Call::Resume(workload) => {
-            store.resume(workload.as_ref().map(|w| w.as_str())).await?;
+            store.resume(workload.as_ref()).await?;
             Answer::Nothing
         }
         Call::SwapBreaker { target, expected, breaker } => {

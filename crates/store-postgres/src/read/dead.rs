@@ -60,6 +60,8 @@ pub(crate) async fn dead_letters(
         .bind(filter.since.map(instant::to_millis))
         .bind(filter.until.map(instant::to_millis))
         .bind(i64::try_from(limit).unwrap_or(50))
+        .bind(filter.target.as_ref().map(|t| t.as_str()))
+        .bind(filter.text.as_deref())
         .fetch_all(&inner.pool)
         .await?;
     let ends = |r: &PgRow| -> sqlx::Result<(Option<i64>, i64)> { Ok((r.try_get(15)?, r.try_get(16)?)) };
@@ -85,6 +87,8 @@ pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Resu
         .bind(filter.owner.as_ref().map(|o| o.as_str()))
         .bind(filter.since.map(instant::to_millis))
         .bind(filter.until.map(instant::to_millis))
+        .bind(filter.target.as_ref().map(|t| t.as_str()))
+        .bind(filter.text.as_deref())
         .fetch_one(&inner.pool)
         .await?;
     Ok(u64::try_from(n).unwrap_or(0))

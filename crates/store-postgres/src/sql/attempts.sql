@@ -4,6 +4,5 @@ FROM redrive.attempts WHERE job = $1
 UNION ALL
 SELECT id, lease_token, attempt, generation, leased_by, leased_at, finished_at, 'complete', NULL, NULL, NULL, NULL,
        coalesce(rule, 'handler_completed'), policy, NULL
-FROM redrive.jobs j WHERE id = $1 AND state = 'complete' AND leased_by IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM redrive.attempts a WHERE a.job = j.id AND a.token = j.lease_token)
+FROM redrive.jobs WHERE id = $1 AND state = 'complete' AND leased_by IS NOT NULL
 ORDER BY token

@@ -1,7 +1,6 @@
 -- The last attempt of a complete job has no row: it is the newest.
 WITH own AS MATERIALIZED (
-    SELECT j.id FROM redrive.jobs j WHERE id = $1 AND state = 'complete' AND leased_by IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM redrive.attempts a WHERE a.job = j.id AND a.token = j.lease_token)
+    SELECT id FROM redrive.jobs WHERE id = $1 AND state = 'complete' AND leased_by IS NOT NULL
 ),
 told AS (
     UPDATE redrive.jobs j SET leased_by = NULL, leased_at = NULL FROM own WHERE j.id = own.id AND $2 = 0 RETURNING 1

@@ -44,9 +44,14 @@ pub(crate) async fn save_state(inner: &Inner, lease: Lease, state: &[u8]) -> sql
     Ok(saved.rows_affected() == 1)
 }
 
-pub(crate) async fn expired(inner: &Inner, limit: usize) -> sqlx::Result<Vec<Expired>> {
+pub(crate) async fn expired(
+    inner: &Inner,
+    workloads: Option<&[WorkloadName]>,
+    limit: usize,
+) -> sqlx::Result<Vec<Expired>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = sqlx::query(inner.sql.expired.text()).bind(limit).fetch_all(&inner.pool).await?;
+    let names = workloads.map(|of| of.iter().map(|w| w.as_str()).collect::<Vec<_>>());
+    let rows = sqlx::query(inner.sql.expired.text()).bind(limit).bind(names).fetch_all(&inner.pool).await?;
     let read = |r: &sqlx::postgres::PgRow| {
         let facts = StoredFacts {
             attempt: row::count(r, 6)?,

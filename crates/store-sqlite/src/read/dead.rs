@@ -80,6 +80,8 @@ struct Params<'a> {
     owner: Option<&'a str>,
     since: Option<i64>,
     until: Option<i64>,
+    target: Option<&'a str>,
+    text: Option<&'a str>,
 }
 
 impl<'a> Params<'a> {
@@ -92,13 +94,15 @@ impl<'a> Params<'a> {
             owner: filter.owner.as_ref().map(|o| o.as_str()),
             since: filter.since.map(instant::to_millis),
             until: filter.until.map(instant::to_millis),
+            target: filter.target.as_ref().map(|t| t.as_str()),
+            text: filter.text.as_deref(),
         }
     }
 
     fn named(&self) -> Vec<(&str, &dyn ToSql)> {
         named_params! {
             ":state": self.state, ":codes": self.codes, ":workload": self.workload, ":group": self.group,
-            ":owner": self.owner, ":since": self.since, ":until": self.until,
+            ":owner": self.owner, ":since": self.since, ":until": self.until, ":target": self.target, ":text": self.text,
         }
         .to_vec()
     }

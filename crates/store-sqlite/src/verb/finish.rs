@@ -250,6 +250,10 @@ fn late(tx: &Tx<'_>, f: &Finish) -> Result<Finished> {
     match (f.authority, found) {
         (Authority::Holder, Some((true, _))) => return Ok(Finished::Recorded(f.step.state())),
         (Authority::Holder, Some((false, false))) => {
+            // An attempt that only its job's row tells moves to a row of its own.
+            if execute(tx.conn, sql::WRITE_OWN_ATTEMPT, params![id, f.lease.token.0])? == 1 {
+                execute(tx.conn, sql::FORGET_OWN_ATTEMPT, params![id])?;
+            }
             execute(tx.conn, sql::MARK_LATE, params![id, f.lease.token.0, f.step.outcome()])?;
         }
         (Authority::Holder, Some((false, true)) | None) | (Authority::Expired, _) => {}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redrive_model::{JobFacts, LeaseToken, WorkerId, instant};
+use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
 use redrive_store::{Expired, Extension, Lease, Result, StoredFacts, WorkerBeat, validate_state};
 use rusqlite::params;
 
@@ -37,8 +37,9 @@ pub(crate) fn save_state(tx: &Tx<'_>, lease: Lease, state: &[u8]) -> Result<bool
     Ok(execute(tx.conn, sql::SAVE_STATE, params![blob(lease.job.as_uuid()), lease.token.0, state])? == 1)
 }
 
-pub(crate) fn expired(tx: &Tx<'_>, limit: usize) -> Result<Vec<Expired>> {
-    list(tx.conn, sql::EXPIRED, params![tx.now, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+pub(crate) fn expired(tx: &Tx<'_>, workloads: Option<&[WorkloadName]>, limit: usize) -> Result<Vec<Expired>> {
+    let names = workloads.and_then(|of| serde_json::to_string(of).ok());
+    list(tx.conn, sql::EXPIRED, params![tx.now, i64::try_from(limit).unwrap_or(i64::MAX), names], |row| {
         let lane = row.get(1)?;
         let key = tx.lanes.get(lane).map_err(|e| row::bad(1, &e.to_string()))?;
         let facts = StoredFacts {

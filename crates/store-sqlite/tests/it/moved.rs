@@ -58,7 +58,7 @@ async fn a_store_that_was_killed_opens_again_and_goes_on() {
     let k = Kit::new(&again);
     assert_eq!(k.store.leases_of(k.worker(1)).await.unwrap(), claimed);
     again.advance(redrive_store_conformance::kit::TTL).await;
-    for expired in k.store.expired(10).await.unwrap() {
+    for expired in k.store.expired(None, 10).await.unwrap() {
         k.reclaim(&expired).await;
     }
     k.audit().await;
