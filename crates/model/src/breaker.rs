@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Code;
 use crate::id::WorkerId;
 use crate::instant;
 use crate::state::words;
@@ -89,6 +90,30 @@ pub enum Call {
 }
 
 impl Call {
+    /// How an attempt that failed with this code counts for the target it is blamed on.
+    #[must_use]
+    pub const fn of(code: Code) -> Self {
+        match code {
+            Code::GwTimeout
+            | Code::GwUnavailable
+            | Code::DownloadTimeout
+            | Code::DownloadConnect
+            | Code::DownloadDns
+            | Code::DownloadProxyFailed
+            | Code::UploadTimeout
+            | Code::StorageUnavailable
+            | Code::TargetUnreachable => Self::Unreachable,
+            Code::Gw5xx
+            | Code::GwTruncated
+            | Code::GwBadResponse
+            | Code::DownloadHttp5xx
+            | Code::DownloadTruncated
+            | Code::UploadS3Error
+            | Code::TargetError => Self::ServerError,
+            _ => Self::Neutral,
+        }
+    }
+
     const fn is_failure(self) -> bool {
         matches!(self, Self::ServerError | Self::Unreachable)
     }

@@ -272,7 +272,12 @@ impl Decider<'_> {
             }
             Class::Throttled => return self.throttled(retry_after),
             Class::Permanent | Class::Request if !self.policy.is_permanent() => {
-                return give_up(DeadReason::NonRetryable, None, Rule::NotRetryable);
+                let reason = match code {
+                    Code::SystemUndecodable => DeadReason::Undecodable,
+                    Code::SourceMissing | Code::Expired => DeadReason::Expired,
+                    _ => DeadReason::NonRetryable,
+                };
+                return give_up(reason, None, Rule::NotRetryable);
             }
             Class::Transient | Class::Permanent | Class::Request | Class::Crash => {}
         }

@@ -120,6 +120,25 @@ checked_name!(
     "use a-z, 0-9, '-', '_', '.' and ':'",
     |c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.' | ':')
 );
+
+impl WorkloadName {
+    /// Whether this text can be a workload's name, known at compile time.
+    #[must_use]
+    pub const fn is_valid(text: &str) -> bool {
+        let mut rest = text.as_bytes();
+        if rest.is_empty() || rest.len() > MAX_NAME_BYTES {
+            return false;
+        }
+        while let [first, tail @ ..] = rest {
+            if !matches!(first, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b':') {
+                return false;
+            }
+            rest = tail;
+        }
+        true
+    }
+}
+
 checked_name!(
     /// Who may see and act on a job: an anonymous session, a user, a tenant.
     Owner,
@@ -187,6 +206,17 @@ impl TargetSet {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_compiles_as_a_workload_name_is_one() {
+        for text in ["a", "send-invoice", "a.b_c:9", "", "A", "a b", "ä", "x\0", &"x".repeat(300)] {
+            assert_eq!(
+                super::WorkloadName::is_valid(text),
+                super::WorkloadName::new(text).is_ok(),
+                "{text:?}"
+            );
+        }
+    }
+
     use super::*;
 
     #[test]

@@ -1,11 +1,12 @@
 //! Interned lanes, remembered by the process. Rows are only ever added, so what is remembered stays true.
 
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use redrive_model::{TargetSet, WorkloadName};
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool, Row};
 
+use crate::row;
 use crate::sql::Sql;
 
 /// What makes two jobs share a lane.
@@ -16,18 +17,58 @@ pub(crate) struct LaneKey {
     pub(crate) priority: u8,
 }
 
+/// A lane as its jobs need it.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) workload: WorkloadName,
+    pub(crate) targets: TargetSet,
+    pub(crate) priority: i16,
+    pub(crate) alone: bool,
+}
+
 /// Lanes this process has met.
 #[derive(Debug, Default)]
-pub(crate) struct Lanes(RwLock<HashMap<LaneKey, i32>>);
+pub(crate) struct Lanes {
+    by_key: RwLock<HashMap<LaneKey, i32>>,
+    by_id: RwLock<HashMap<i32, Arc<Lane>>>,
+}
 
 impl Lanes {
+    /// What these lanes stand for; asks only for those it has not met.
+    pub(crate) async fn get(
+        &self,
+        conn: &mut PgConnection,
+        sql: &Sql,
+        ids: &HashSet<i32>,
+    ) -> sqlx::Result<HashMap<i32, Arc<Lane>>> {
+        let known = |by_id: &HashMap<i32, Arc<Lane>>| -> HashMap<i32, Arc<Lane>> {
+            ids.iter().filter_map(|id| Some((*id, by_id.get(id)?.clone()))).collect()
+        };
+        let mut lanes = known(&self.by_id.read().unwrap_or_else(PoisonError::into_inner));
+        if lanes.len() < ids.len() {
+            let missing: Vec<i32> = ids.iter().copied().filter(|id| !lanes.contains_key(id)).collect();
+            for row in sqlx::query(sql.lanes.text()).bind(missing).fetch_all(conn).await? {
+                let lane = Lane {
+                    workload: row::checked(&row, 1, str::parse::<WorkloadName>)?,
+                    targets: row::checked(&row, 2, TargetSet::from_key)?,
+                    priority: row.try_get(3)?,
+                    alone: row.try_get(4)?,
+                };
+                lanes.insert(row.try_get(0)?, Arc::new(lane));
+            }
+            let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
+            by_id.extend(lanes.iter().map(|(id, lane)| (*id, lane.clone())));
+        }
+        Ok(lanes)
+    }
+
     /// The lane of this key, made if it is new. A lane that nobody uses in the end does no harm.
     pub(crate) async fn intern(&self, pool: &PgPool, sql: &Sql, key: &LaneKey) -> sqlx::Result<i32> {
-        if let Some(id) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+        if let Some(id) = self.by_key.read().unwrap_or_else(PoisonError::into_inner).get(key) {
             return Ok(*id);
         }
         let id = make(pool, sql, key).await?;
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), id);
+        self.by_key.write().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), id);
         Ok(id)
     }
 }

@@ -18,3 +18,6 @@ mod wake;
 
 pub use options::Options;
 pub use store::PostgresStore;
+
+// Users of `enqueue_in` hand us transactions of this version.
+pub use sqlx;

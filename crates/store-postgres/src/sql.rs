@@ -96,6 +96,7 @@ statements! {
     job_events
     jobs
     lane_target
+    lanes
     leases_of
     lock_batches
     lock_ramps

@@ -18,3 +18,6 @@ mod writer;
 
 pub use store::{Options, SqliteStore};
 pub use transaction::Transaction;
+
+// Users of `transaction` work on its connection.
+pub use rusqlite;

@@ -117,6 +117,20 @@ impl Finish {
         failure: Option<Failure>,
         target: Option<Target>,
     ) -> Self {
+        Self::decided_under(lease, workload, policy, policy.version(), decision, failure, target)
+    }
+
+    /// The same for a policy whose version is known already.
+    #[must_use]
+    pub fn decided_under(
+        lease: Lease,
+        workload: &WorkloadName,
+        policy: &Policy,
+        version: String,
+        decision: Decision,
+        failure: Option<Failure>,
+        target: Option<Target>,
+    ) -> Self {
         let mut failure = failure;
         let step = match decision.step {
             NextStep::Complete => Step::Complete { result: None, keep: policy.keep.complete },
@@ -130,8 +144,7 @@ impl Finish {
         };
         let fingerprint =
             failure.as_ref().map(|f| Fingerprint::new(f.code, workload, target.as_ref(), &f.message));
-        let report =
-            Report { rule: decision.because, policy: policy.version(), failure, fingerprint, target };
+        let report = Report { rule: decision.because, policy: version, failure, fingerprint, target };
         Self { lease, authority: Authority::Holder, step, report, state: None }
     }
 

@@ -7,6 +7,7 @@
 //! What a store promises is written once, in the crate `redrive-store-conformance`, and every implementation runs it.
 
 mod act;
+mod batch;
 mod breaker;
 mod claim;
 pub mod clock;
@@ -19,6 +20,7 @@ mod retention;
 mod store;
 
 pub use act::{Acted, GiveUp, RetryBy};
+pub use batch::{BatchChange, BatchCount};
 pub use breaker::{BreakerRow, Swapped};
 pub use claim::{
     Claim, ClaimMode, Claimed, Expired, Extension, Lease, StoredFacts, Want, WorkerBeat, WorkerRow,

@@ -24,6 +24,8 @@ pub enum Promise {
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
+    /// Nothing: it is shown to be known.
+    Nothing,
 }
 
 impl Line {
@@ -40,6 +42,7 @@ impl Line {
         match self.promise {
             Promise::AtLeast(r) => self.ratio() >= r,
             Promise::AtMost(r) => self.ratio() <= r,
+            Promise::Nothing => true,
         }
     }
 
@@ -49,8 +52,13 @@ impl Line {
         let promise = match self.promise {
             Promise::AtLeast(r) => format!("≥ {r:.2}"),
             Promise::AtMost(r) => format!("≤ {r:.2}"),
+            Promise::Nothing => "–".into(),
         };
-        let mark = if self.is_kept() { "yes" } else { "NO" };
+        let mark = match self.promise {
+            Promise::Nothing => "–",
+            Promise::AtLeast(_) | Promise::AtMost(_) if self.is_kept() => "yes",
+            Promise::AtLeast(_) | Promise::AtMost(_) => "NO",
+        };
         format!(
             "| {} | {:.0} | {} {:.0} | {:.2} | {promise} | {mark} |",
             self.what,

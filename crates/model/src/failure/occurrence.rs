@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::registry::Code;
 use crate::limits::{MAX_CONTEXT_BYTES, MAX_MESSAGE_BYTES, MAX_PUBLIC_MESSAGE_CHARS};
+use crate::name::Target;
 use crate::{redact, text};
 
 /// Small facts beside the message: proxy, status, host. Bounded when it is stored.
@@ -34,6 +35,9 @@ pub struct Failure {
     /// A sentence that is safe to show outside in place of the registry's, for example the real upload limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
+    /// The target it is blamed on, where the job depends on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
 }
 
 impl Failure {
@@ -50,6 +54,7 @@ impl Failure {
             target_status: None,
             retry_after: None,
             sentence: None,
+            target: None,
         }
     }
 
@@ -79,6 +84,13 @@ impl Failure {
         self
     }
 
+    /// Blames one of the targets that the job depends on.
+    #[must_use]
+    pub fn at(mut self, target: Target) -> Self {
+        self.target = Some(target);
+        self
+    }
+
     /// Records how long the other side asked us to wait.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
@@ -97,6 +109,20 @@ impl Failure {
     #[must_use]
     pub fn public_message(&self) -> &str {
         self.sentence.as_deref().unwrap_or(self.code.public().entry().what_happened)
+    }
+}
+
+/// Any error becomes a failure that is retried: `?` works in handlers. The whole chain of causes is in its message.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut message = text::render_bounded(&error, MAX_MESSAGE_BYTES).text;
+        let mut cause = error.source();
+        while let Some(next) = cause.filter(|_| message.len() < MAX_MESSAGE_BYTES) {
+            message.push_str(": ");
+            message.push_str(&text::render_bounded(&next, MAX_MESSAGE_BYTES).text);
+            cause = next.source();
+        }
+        Self::new(Code::Unknown, message)
     }
 }
 

@@ -343,6 +343,18 @@ registry! {
         "Make the step faster or raise its limit, then replay.";
 
     // --- the engine itself -------------------------------------------------------------------------------------
+    TargetUnreachable "TARGET_UNREACHABLE" Handler Transient TargetUnreachable 503 (Policy) Attempts
+        "A system this job depends on does not answer.",
+        "We’ll retry; while it stays silent, such jobs wait.",
+        "Nothing for now.";
+    TargetError "TARGET_ERROR" Handler Transient TargetError 502 (Policy) Attempts
+        "A system this job depends on answered with an error of its own.",
+        "We’ll retry; while it goes on, such jobs wait.",
+        "Nothing for now.";
+    TargetThrottled "TARGET_THROTTLED" Handler Throttled TargetThrottled 503 (Policy) Attempts
+        "A system this job depends on asked for time.",
+        "We wait as long as it asked, and use up no attempt.",
+        "Nothing for now.";
     SystemPanic "SYSTEM_PANIC" System Transient Unknown 500 (Policy) Attempts
         "The code that ran this job hit a bug.",
         "We’ll retry; other jobs are not affected.",

@@ -19,5 +19,5 @@ event AS (
     ORDER BY ord
 )
 INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-SELECT lane, 'cancelled', (pg_backend_pid() % 32)::int2, count(*) FROM mine GROUP BY lane ORDER BY lane
+SELECT lane, 'cancelled', (pg_backend_pid() % 256)::int2, count(*) FROM mine GROUP BY lane ORDER BY lane
 ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n

@@ -45,10 +45,15 @@ heads AS MATERIALIZED (
     ) AS j
 ),
 picked AS MATERIALIZED (
-    SELECT id FROM (
+    -- With one lane per workload no workload can get more than its room; else they are counted.
+    (SELECT id FROM heads WHERE (SELECT count(*) = count(DISTINCT workload) FROM admitted)
+     ORDER BY priority, due_at, id LIMIT $4::int8)
+    UNION ALL
+    (SELECT id FROM (
         SELECT h.*, row_number() OVER (PARTITION BY workload ORDER BY priority, due_at, id) AS nth FROM heads h
-    ) AS r
-    WHERE nth <= room ORDER BY priority, due_at, id LIMIT $4::int8
+        WHERE (SELECT count(*) > count(DISTINCT workload) FROM admitted)
+     ) AS r
+     WHERE nth <= room ORDER BY priority, due_at, id LIMIT $4::int8)
 ),
 claimed AS (
     UPDATE redrive.jobs j
@@ -57,14 +62,13 @@ claimed AS (
         attempt = j.attempt + 1, started_at = coalesce(j.started_at, clock.now), probe = $9::text IS NOT NULL
     FROM picked, clock
     WHERE j.id = picked.id
-    RETURNING j.*
+    RETURNING j.id, j.lane, j.owner, j.lease_token, j.attempt, j.max_attempts, j.generation, j.crashes, j.releases, j.spent,
+              j.batch_id, j.queued_at, j.leased_at, j.lease_expires_at, j.probe, j.due_at
 )
 SELECT (SELECT count(*) FROM gates WHERE admits IS NOT NULL AND NOT coalesce(blocked, false)) AS ramps,
        (SELECT max(lane) FROM walk) AS last_lane, (SELECT count(*) FROM walk) AS steps,
-       c.id, l.workload, l.targets, l.alone, l.priority, c.owner, c.lease_token, c.attempt, c.max_attempts, c.generation,
-       c.crashes, c.releases, c.spent, c.batch_id, c.queued_at, c.leased_at, c.lease_expires_at, c.probe, c.due_at,
-       p.label, p.input, p.state
+       c.id, c.lane, c.owner, c.lease_token, c.attempt, c.max_attempts, c.generation, c.crashes, c.releases, c.spent,
+       c.batch_id, c.queued_at, c.leased_at, c.lease_expires_at, c.probe, c.due_at, p.label, p.input, p.state
 FROM (SELECT 1) AS one
 LEFT JOIN claimed c ON true
-LEFT JOIN redrive.lanes l ON l.id = c.lane
 LEFT JOIN redrive.payloads p ON p.job = c.id

@@ -19,7 +19,7 @@ event AS (
 ),
 tally AS (
     INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-    SELECT lane, 'complete', (pg_backend_pid() % 32)::int2, count(*) FROM done GROUP BY lane ORDER BY lane
+    SELECT lane, 'complete', (pg_backend_pid() % 256)::int2, count(*) FROM done GROUP BY lane ORDER BY lane
     ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n
 )
 SELECT id, batch_id FROM done

@@ -32,7 +32,7 @@ event AS (
 ),
 tally AS (
     INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-    SELECT lane, kind, (pg_backend_pid() % 32)::int2, sum(n)
+    SELECT lane, kind, (pg_backend_pid() % 256)::int2, sum(n)
     FROM (SELECT lane, 'created' AS kind, count(*) AS n FROM made GROUP BY lane
           UNION ALL
           SELECT lane, 'failed', count(*) FROM made WHERE failure_code IS NOT NULL GROUP BY lane) AS c

@@ -24,7 +24,7 @@ event AS (
     SELECT seq, id, CASE WHEN failure_code IS NULL THEN 'queued' ELSE 'failed' END, now, 1, failure_code FROM input
 )
 INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-SELECT lane, kind, (pg_backend_pid() % 32)::int2, count(*)
+SELECT lane, kind, (pg_backend_pid() % 256)::int2, count(*)
 FROM (SELECT lane, 'created' AS kind FROM input
       UNION ALL
       SELECT lane, 'failed' FROM input WHERE failure_code IS NOT NULL) AS c

@@ -55,7 +55,7 @@ seen AS (
 ),
 tally AS (
     INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-    SELECT lane, 'failed', (pg_backend_pid() % 32)::int2, count(*) FROM done GROUP BY lane ORDER BY lane
+    SELECT lane, 'failed', (pg_backend_pid() % 256)::int2, count(*) FROM done GROUP BY lane ORDER BY lane
     ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n
 )
 SELECT done.id, done.batch_id, dead.seq FROM done JOIN dead ON dead.job = done.id

@@ -29,7 +29,7 @@ seen AS (
 ),
 tally AS (
     INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-    SELECT lane, 'failed', (pg_backend_pid() % 32)::int2, count(*) FROM mine GROUP BY lane ORDER BY lane
+    SELECT lane, 'failed', (pg_backend_pid() % 256)::int2, count(*) FROM mine GROUP BY lane ORDER BY lane
     ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n
 )
 SELECT dead.job, dead.seq FROM dead

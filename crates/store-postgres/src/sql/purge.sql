@@ -14,7 +14,7 @@ seen AS (
 ),
 tally AS (
     INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-    SELECT c.lane, c.kind, (pg_backend_pid() % 32)::int2, -sum(c.n)
+    SELECT c.lane, c.kind, (pg_backend_pid() % 256)::int2, -sum(c.n)
     FROM (SELECT lane, state AS kind, 1 AS n FROM gone UNION ALL SELECT lane, 'created', 1 FROM gone) AS c
     GROUP BY c.lane, c.kind ORDER BY c.lane, c.kind
     ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n

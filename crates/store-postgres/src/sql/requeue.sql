@@ -55,7 +55,7 @@ seen AS (
 ),
 tally AS (
     INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-    SELECT c.lane, 'created', (pg_backend_pid() % 32)::int2, sum(c.n)
+    SELECT c.lane, 'created', (pg_backend_pid() % 256)::int2, sum(c.n)
     FROM (SELECT old_lane AS lane, -1 AS n FROM done WHERE old_lane <> new_lane
           UNION ALL
           SELECT new_lane, 1 FROM done WHERE old_lane <> new_lane) AS c

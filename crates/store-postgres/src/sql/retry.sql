@@ -24,7 +24,7 @@ seen AS (
     UPDATE redrive.failure_groups g SET open = greatest(g.open - 1, 0) FROM dead WHERE g.fingerprint = dead.fingerprint
 )
 INSERT INTO redrive.tallies AS t (lane, kind, shard, n)
-SELECT c.lane, c.kind, (pg_backend_pid() % 32)::int2, sum(c.n)
+SELECT c.lane, c.kind, (pg_backend_pid() % 256)::int2, sum(c.n)
 FROM (SELECT old_lane AS lane, 'failed' AS kind, -1 AS n FROM mine
       UNION ALL SELECT old_lane, 'created', -1 FROM mine WHERE old_lane <> new_lane
       UNION ALL SELECT new_lane, 'created', 1 FROM mine WHERE old_lane <> new_lane) AS c

@@ -6,11 +6,11 @@ use std::time::Duration;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{BatchId, Code, JobId, Offset, State, Timestamp, instant};
-use redrive_store::{Acted, GiveUp, RetryBy};
+use redrive_store::{Acted, BatchChange, GiveUp, RetryBy};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use super::batch::{self, Change};
+use super::batch;
 use super::enqueue::Fault;
 use crate::row;
 use crate::store::Inner;
@@ -91,7 +91,7 @@ pub(crate) async fn cancel(
             .bind(keep.map(|k| instant::add_ms(0, k)))
             .execute(&mut *tx)
             .await?;
-        let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+        let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
         for batch in picked.iter().filter_map(|id| locked.get(id)?.batch) {
             changes.entry(batch).or_default().cancelled += 1;
         }
@@ -106,7 +106,7 @@ pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result
     let (locked, now) = lock(&mut tx, inner, jobs).await?;
     let (mut answers, picked) =
         sort(jobs, &locked, |job| job.state == State::Failed && job.died, State::Queued);
-    let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+    let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for id in picked {
         let Some(job) = locked.get(&id) else { continue };
         if let Some(twin) = twin_or_retry(&mut tx, inner, id, job, now, by).await? {
@@ -117,9 +117,7 @@ pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result
             continue;
         }
         if let Some(batch) = job.batch {
-            let change = changes.entry(batch).or_default();
-            change.failed -= 1;
-            change.hard -= i64::from(job.failure.is_some_and(|code| !code.is_retryable()));
+            changes.entry(batch).or_default().reopen(job.failure);
         }
     }
     batch::apply(&mut tx, inner, changes).await?;
@@ -190,14 +188,12 @@ pub(crate) async fn give_up(inner: &Inner, call: &GiveUp) -> Result<Vec<Acted>, 
             .bind(call.target.as_ref().map(|t| t.as_str()))
             .fetch_all(&mut *tx)
             .await?;
-        let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+        let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
         for r in &rows {
             let Some(batch) = locked.get(&row::job(r, 0)?).and_then(|job| job.batch) else { continue };
             let change = changes.entry(batch).or_default();
-            change.failed += 1;
-            change.hard += i64::from(!code.is_retryable());
-            change.last_failure = Some((code, sentence.to_owned()));
-            change.dead_offset = change.dead_offset.max(r.try_get(1)?);
+            let newest = change.dead_offset.max(r.try_get::<Option<i64>, _>(1)?.map(Offset));
+            change.fail(&call.failure, !code.is_retryable(), newest);
         }
         batch::apply(&mut tx, inner, changes).await?;
     }

@@ -2,29 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use redrive_model::batch::{Counters, EndRule, end_state};
+use redrive_model::batch::{Counters, EndRule};
 use redrive_model::limits::MAX_LABEL_BYTES;
-use redrive_model::{BatchId, BatchState, Code, instant, text};
-use redrive_store::{NewBatch, StoreError};
+use redrive_model::{BatchId, BatchState, instant, text};
+use redrive_store::{BatchChange, BatchCount, NewBatch, StoreError};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use super::enqueue::Fault;
 use crate::row;
 use crate::store::Inner;
-
-/// How the counters of a batch change.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Change {
-    pub(crate) total: i64,
-    pub(crate) ok: i64,
-    pub(crate) failed: i64,
-    pub(crate) hard: i64,
-    pub(crate) cancelled: i64,
-    pub(crate) seal: bool,
-    pub(crate) last_failure: Option<(Code, String)>,
-    pub(crate) dead_offset: Option<i64>,
-}
 
 /// Opens a batch; one that is there already stays as it is.
 pub(crate) async fn open(conn: &mut PgConnection, inner: &Inner, new: &NewBatch) -> sqlx::Result<()> {
@@ -63,7 +50,7 @@ struct Columns {
 pub(crate) async fn apply(
     conn: &mut PgConnection,
     inner: &Inner,
-    mut changes: BTreeMap<BatchId, Change>,
+    mut changes: BTreeMap<BatchId, BatchChange>,
 ) -> Result<(), Fault> {
     if changes.is_empty() {
         return Ok(());
@@ -74,30 +61,21 @@ pub(crate) async fn apply(
     for r in &rows {
         let id = BatchId::from_uuid(r.try_get(0)?);
         let Some(change) = changes.remove(&id) else { continue };
-        let before = row::word(r, 1, BatchState::parse)?;
-        let was_sealed: bool = r.try_get(2)?;
-        if was_sealed && change == (Change { seal: true, ..Change::default() }) {
-            continue;
-        }
-        if was_sealed && change.total > 0 {
-            return Err(
-                StoreError::Invalid(format!("batch {id} is sealed and takes no further members")).into()
-            );
-        }
-        let counter = |n: usize, by: i64| row::many(r, n).map(|v| v.saturating_add_signed(by));
         let counters = Counters {
-            total: counter(3, change.total)?,
-            ok: counter(4, change.ok)?,
-            failed: counter(5, change.failed)?,
-            hard: counter(6, change.hard)?,
-            cancelled: counter(7, change.cancelled)?,
+            total: row::many(r, 3)?,
+            ok: row::many(r, 4)?,
+            failed: row::many(r, 5)?,
+            hard: row::many(r, 6)?,
+            cancelled: row::many(r, 7)?,
         };
-        let sealed = was_sealed || change.seal;
-        let state = end_state(&counters, sealed, row::word(r, 8, EndRule::parse)?);
+        let state = row::word(r, 1, BatchState::parse)?;
+        let before = BatchCount { state, sealed: r.try_get(2)?, counters };
+        let after = change.apply(id, &before, row::word(r, 8, EndRule::parse)?)?;
+        let Some(BatchCount { state, sealed, counters }) = after else { continue };
         now = r.try_get(10)?;
         let finished = state.is_ended().then_some(now);
         let keep: Option<i64> = r.try_get(9)?;
-        if state.is_ended() && !before.is_ended() {
+        if state.is_ended() && !before.state.is_ended() {
             ended.push(id.as_uuid());
         }
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
@@ -114,7 +92,7 @@ pub(crate) async fn apply(
         columns.purge.push(finished.and(keep).map(|keep| now.saturating_add(keep)));
         columns.code.push(change.last_failure.as_ref().map(|(code, _)| code.name()));
         columns.message.push(change.last_failure.map(|(_, message)| message));
-        columns.dead.push(change.dead_offset);
+        columns.dead.push(change.dead_offset.map(|o| o.0));
     }
     if let Some(id) = changes.keys().next() {
         return Err(StoreError::NotFound { what: format!("batch {id}") }.into());

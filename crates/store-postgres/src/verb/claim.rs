@@ -1,15 +1,16 @@
 //! Taking work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use redrive_model::limits::MAX_CLAIM;
-use redrive_model::{JobId, LeaseToken, TargetSet, WorkerId, WorkloadName, instant};
+use redrive_model::{JobId, LeaseToken, WorkerId, instant};
 use redrive_store::{Claim, ClaimMode, Claimed, Lease, StoredFacts};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
 
+use crate::lanes::Lane;
 use crate::row;
 use crate::store::Inner;
 
@@ -52,9 +53,7 @@ async fn walk(
 ) -> sqlx::Result<Vec<Claimed>> {
     let (names, rooms) = wants(claim);
     let rows = ask(inner.sql.claim.text(), claim, &names, &rooms, limit, from).fetch_all(&mut *conn).await?;
-    let mut claimed = rows.iter().filter_map(|r| placed(r).transpose()).collect::<sqlx::Result<Vec<_>>>()?;
-    claimed.sort_unstable_by_key(|(place, _)| *place);
-    let claimed = claimed.into_iter().map(|(_, claimed)| claimed).collect();
+    let claimed = read(conn, inner, &rows).await?;
     let Some(first) = rows.first() else { return Ok(claimed) };
     let steps: i64 = first.try_get(2)?;
     let last: Option<i32> = first.try_get(1)?;
@@ -113,8 +112,9 @@ async fn ramp(
         .bind(probe(claim).is_some())
         .fetch_all(&mut *tx)
         .await?;
+    let claimed = read(&mut tx, inner, &rows).await?;
     tx.commit().await?;
-    rows.iter().filter_map(|r| job(r).transpose()).collect()
+    Ok(claimed)
 }
 
 /// The target that is probed, if this is a probe.
@@ -159,43 +159,52 @@ fn number(n: usize) -> i64 {
 
 /// What a worker holds.
 pub(crate) async fn leases_of(inner: &Inner, worker: WorkerId) -> sqlx::Result<Vec<Claimed>> {
-    let rows = sqlx::query(inner.sql.leases_of.text()).bind(worker.as_uuid()).fetch_all(&inner.pool).await?;
-    rows.iter().filter_map(|r| job(r).transpose()).collect()
+    let mut conn = inner.pool.acquire().await?;
+    let rows = sqlx::query(inner.sql.leases_of.text()).bind(worker.as_uuid()).fetch_all(&mut *conn).await?;
+    let mut held = read(&mut conn, inner, &rows).await?;
+    held.sort_unstable_by_key(|claimed| claimed.lease.job);
+    Ok(held)
 }
 
-/// Priority, due time, id: the order of the queue.
-type Place = (i16, i64, JobId);
-
-fn placed(r: &PgRow) -> sqlx::Result<Option<(Place, Claimed)>> {
-    let Some(claimed) = job(r)? else { return Ok(None) };
-    Ok(Some(((r.try_get(7)?, r.try_get(21)?, claimed.lease.job), claimed)))
+/// The jobs of these rows, in the order of the queue: priority, due time, id.
+async fn read(conn: &mut PgConnection, inner: &Inner, rows: &[PgRow]) -> sqlx::Result<Vec<Claimed>> {
+    let ids = rows.iter().filter_map(|r| r.try_get::<Option<i32>, _>(4).transpose());
+    let ids = ids.collect::<sqlx::Result<HashSet<i32>>>()?;
+    let lanes = inner.lanes.get(conn, &inner.sql, &ids).await?;
+    let mut claimed: Vec<((i16, i64), Claimed)> = Vec::with_capacity(rows.len());
+    for r in rows {
+        let Some(id) = r.try_get::<Option<Uuid>, _>(3)? else { continue };
+        let lane = lanes.get(&r.try_get(4)?).ok_or(sqlx::Error::RowNotFound)?;
+        claimed.push(((lane.priority, r.try_get(18)?), job(r, id, lane)?));
+    }
+    claimed.sort_unstable_by_key(|(place, claimed)| (*place, claimed.lease.job));
+    Ok(claimed.into_iter().map(|(_, claimed)| claimed).collect())
 }
 
-fn job(r: &PgRow) -> sqlx::Result<Option<Claimed>> {
-    let Some(id) = r.try_get::<Option<Uuid>, _>(3)? else { return Ok(None) };
+fn job(r: &PgRow, id: Uuid, lane: &Lane) -> sqlx::Result<Claimed> {
     let facts = StoredFacts {
-        attempt: row::count(r, 10)?,
-        crashes: row::count(r, 13)?,
-        releases: row::count(r, 14)?,
-        spent: r.try_get(15)?,
-        alone: r.try_get(6)?,
-        probe: r.try_get(20)?,
-        queued_at: row::at(r, 17)?,
+        attempt: row::count(r, 7)?,
+        crashes: row::count(r, 10)?,
+        releases: row::count(r, 11)?,
+        spent: r.try_get(12)?,
+        alone: lane.alone,
+        probe: r.try_get(17)?,
+        queued_at: row::at(r, 14)?,
     };
-    Ok(Some(Claimed {
-        lease: Lease { job: JobId::from_uuid(id), token: LeaseToken(r.try_get(9)?) },
-        workload: row::checked(r, 4, str::parse::<WorkloadName>)?,
-        owner: row::owner(r, 8)?,
-        label: r.try_get(22)?,
+    Ok(Claimed {
+        lease: Lease { job: JobId::from_uuid(id), token: LeaseToken(r.try_get(6)?) },
+        workload: lane.workload.clone(),
+        owner: row::owner(r, 5)?,
+        label: r.try_get(19)?,
         // A job whose payload is gone runs with an empty input and fails as undecodable, rather than never.
-        input: r.try_get::<Option<Vec<u8>>, _>(23)?.unwrap_or_default(),
-        state: r.try_get(24)?,
-        targets: row::checked(r, 5, TargetSet::from_key)?,
-        generation: row::count(r, 12)?,
-        max_attempts: row::opt_count(r, 11)?,
-        batch: row::batch(r, 16)?,
+        input: r.try_get::<Option<Vec<u8>>, _>(20)?.unwrap_or_default(),
+        state: r.try_get(21)?,
+        targets: lane.targets.clone(),
+        generation: row::count(r, 9)?,
+        max_attempts: row::opt_count(r, 8)?,
+        batch: row::batch(r, 13)?,
         facts: facts.into(),
-        claimed_at: row::at(r, 18)?,
-        expires_at: row::at(r, 19)?,
-    }))
+        claimed_at: row::at(r, 15)?,
+        expires_at: row::at(r, 16)?,
+    })
 }

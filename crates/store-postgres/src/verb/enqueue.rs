@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use redrive_model::{BatchId, JobId, instant};
-use redrive_store::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
+use redrive_store::{BatchChange, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use super::batch::{self, Change};
+use super::batch;
 use crate::lanes::LaneKey;
 use crate::row;
 use crate::store::Inner;
@@ -175,16 +175,10 @@ pub(crate) async fn in_transaction(
         batch::open(conn, inner, new).await?;
     }
     let answers = create(conn, inner, &call.jobs, lanes).await?;
-    let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+    let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for (job, answer) in call.jobs.iter().zip(&answers) {
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
-            let change = changes.entry(id).or_default();
-            change.total += 1;
-            if let Some(failure) = &job.rejected {
-                change.failed += 1;
-                change.hard += i64::from(!failure.code.is_retryable());
-                change.last_failure = Some((failure.code, failure.public_message().to_owned()));
-            }
+            changes.entry(id).or_default().add(job);
         }
     }
     for id in &call.seal {

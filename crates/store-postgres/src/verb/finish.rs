@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering;
 
 use redrive_model::decide::{Charge, Due, Requeue};
 use redrive_model::limits::MAX_CONTEXT_BYTES;
-use redrive_model::{BatchId, Failure, JobId, Rule, State, instant};
-use redrive_store::{Authority, EventKind, Finish, Finished, Step};
+use redrive_model::{BatchId, Failure, JobId, Offset, Rule, State, instant};
+use redrive_store::{Authority, BatchChange, EventKind, Finish, Finished, Step};
 use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
-use super::batch::{self, Change};
+use super::batch;
 use super::enqueue::Fault;
 use crate::row;
 use crate::store::Inner;
@@ -112,29 +112,16 @@ async fn in_transaction(
     if !fails.is_empty() {
         recorded.extend(fail(&mut tx, inner, fails).await?);
     }
-    let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+    let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for f in completes.iter().chain(fails) {
         if let Some((state, Some(batch), dead)) = recorded.get(&f.lease.job) {
-            member_ended(changes.entry(*batch).or_default(), f, *state, *dead);
+            changes.entry(*batch).or_default().end(f, *state, dead.map(Offset));
         }
     }
     batch::apply(&mut tx, inner, changes).await?;
     let done = tx.commit().await;
     lent.settle(done)?;
     Ok(recorded)
-}
-
-fn member_ended(change: &mut Change, f: &Finish, state: State, dead: Option<i64>) {
-    match state {
-        State::Complete => change.ok += 1,
-        State::Failed => {
-            change.failed += 1;
-            change.hard += i64::from(f.is_hard_failure());
-            change.last_failure = f.report.failure.as_ref().map(|x| (x.code, x.public_message().to_owned()));
-            change.dead_offset = dead.or(change.dead_offset);
-        }
-        State::Cancelled | State::Queued | State::Processing => {}
-    }
 }
 
 async fn complete(

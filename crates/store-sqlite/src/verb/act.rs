@@ -5,10 +5,10 @@ use std::time::Duration;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{JobId, LeaseToken, Offset, State, Timestamp, instant};
-use redrive_store::{Acted, DeadState, EventKind, GiveUp, NewEvent, Result, RetryBy};
+use redrive_store::{Acted, BatchChange, DeadState, EventKind, GiveUp, NewEvent, Result, RetryBy};
 use rusqlite::params;
 
-use super::batch::{self, Change};
+use super::batch;
 use super::finish::{Before, in_lane, lookup};
 use super::record::{self, Dead, Ended, execute, find};
 use crate::row::{self, blob};
@@ -31,7 +31,7 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, jobs: &[JobId], keep: Option<Duration>) ->
         tx.tallies.remove(before.lane, before.state);
         tx.tallies.add(before.lane, State::Cancelled);
         if let Some(batch) = before.batch {
-            batch::apply(tx, batch, Change { cancelled: 1, ..Change::default() })?;
+            batch::apply(tx, batch, &BatchChange { cancelled: 1, ..BatchChange::default() })?;
         }
         Ok(Acted::Done)
     })
@@ -57,8 +57,9 @@ pub(crate) fn retry(tx: &mut Tx<'_>, jobs: &[JobId], by: &RetryBy) -> Result<Vec
         tx.tallies.remove(before.lane, State::Failed);
         tx.tallies.add(lane, State::Queued);
         if let Some(batch) = before.batch {
-            let hard = -i64::from(before.failure_code.is_some_and(|code| !code.is_retryable()));
-            batch::apply(tx, batch, Change { failed: -1, hard, ..Change::default() })?;
+            let mut change = BatchChange::default();
+            change.reopen(before.failure_code);
+            batch::apply(tx, batch, &change)?;
         }
         Ok(Acted::Done)
     })
@@ -87,11 +88,9 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
         tx.tallies.remove(before.lane, State::Queued);
         tx.tallies.add(before.lane, State::Failed);
         if let Some(batch) = before.batch {
-            let hard = i64::from(!code.is_retryable());
-            let last_failure = Some((code, message.to_owned()));
-            let change =
-                Change { failed: 1, hard, last_failure, dead_offset: Some(offset), ..Change::default() };
-            batch::apply(tx, batch, change)?;
+            let mut change = BatchChange::default();
+            change.fail(&call.failure, !code.is_retryable(), Some(offset));
+            batch::apply(tx, batch, &change)?;
         }
         Ok(Acted::Done)
     })

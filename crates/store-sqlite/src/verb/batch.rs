@@ -1,28 +1,15 @@
 //! Batch counters: exact, because they change in the transaction that changes the member.
 
-use redrive_model::batch::{Counters, EndRule, end_state};
+use redrive_model::batch::{Counters, EndRule};
 use redrive_model::limits::MAX_LABEL_BYTES;
-use redrive_model::{BatchId, BatchState, Code, Offset, instant, text};
-use redrive_store::{NewBatch, Result, StoreError};
+use redrive_model::{BatchId, BatchState, instant, text};
+use redrive_store::{BatchChange, BatchCount, NewBatch, Result, StoreError};
 use rusqlite::params;
 
 use super::record::{execute, find};
 use crate::row::{self, blob};
 use crate::sql;
 use crate::writer::Tx;
-
-/// How the counters of a batch change.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Change {
-    pub(crate) total: i64,
-    pub(crate) ok: i64,
-    pub(crate) failed: i64,
-    pub(crate) hard: i64,
-    pub(crate) cancelled: i64,
-    pub(crate) seal: bool,
-    pub(crate) last_failure: Option<(Code, String)>,
-    pub(crate) dead_offset: Option<Offset>,
-}
 
 /// Opens a batch; one that is there already stays as it is.
 pub(crate) fn open(tx: &Tx<'_>, new: &NewBatch) -> Result<()> {
@@ -43,9 +30,7 @@ pub(crate) fn open(tx: &Tx<'_>, new: &NewBatch) -> Result<()> {
 }
 
 struct Stored {
-    state: BatchState,
-    sealed: bool,
-    counters: Counters,
+    count: BatchCount,
     rule: EndRule,
     keep: Option<i64>,
 }
@@ -54,16 +39,16 @@ fn load(tx: &Tx<'_>, id: BatchId) -> Result<Stored> {
     let count =
         |row: &rusqlite::Row<'_>, n: usize| row.get::<_, i64>(n).map(|v| u64::try_from(v).unwrap_or(0));
     find(tx.conn, sql::BATCH_COUNTERS, params![blob(id.as_uuid())], |row| {
+        let counters = Counters {
+            total: count(row, 2)?,
+            ok: count(row, 3)?,
+            failed: count(row, 4)?,
+            hard: count(row, 5)?,
+            cancelled: count(row, 6)?,
+        };
+        let state = row::word(row, 0, BatchState::parse)?;
         Ok(Stored {
-            state: row::word(row, 0, BatchState::parse)?,
-            sealed: row.get(1)?,
-            counters: Counters {
-                total: count(row, 2)?,
-                ok: count(row, 3)?,
-                failed: count(row, 4)?,
-                hard: count(row, 5)?,
-                cancelled: count(row, 6)?,
-            },
+            count: BatchCount { state, sealed: row.get(1)?, counters },
             rule: row::word(row, 7, EndRule::parse)?,
             keep: row.get(8)?,
         })
@@ -74,31 +59,18 @@ fn load(tx: &Tx<'_>, id: BatchId) -> Result<Stored> {
 /// Whether the batch has ended; an unknown batch counts as ended, so that nobody waits for it for ever.
 pub(crate) fn has_ended(tx: &Tx<'_>, id: BatchId) -> Result<bool> {
     match load(tx, id) {
-        Ok(stored) => Ok(stored.state.is_ended()),
+        Ok(stored) => Ok(stored.count.state.is_ended()),
         Err(StoreError::NotFound { .. }) => Ok(true),
         Err(error) => Err(error),
     }
 }
 
 /// Changes the counters and, when everybody is back, ends the batch and wakes whoever waits for it.
-pub(crate) fn apply(tx: &Tx<'_>, id: BatchId, change: Change) -> Result<()> {
+pub(crate) fn apply(tx: &Tx<'_>, id: BatchId, change: &BatchChange) -> Result<()> {
     let before = load(tx, id)?;
-    if before.sealed && change == (Change { seal: true, ..Change::default() }) {
+    let Some(BatchCount { state, sealed, counters }) = change.apply(id, &before.count, before.rule)? else {
         return Ok(());
-    }
-    if before.sealed && change.total > 0 {
-        return Err(StoreError::Invalid(format!("batch {id} is sealed and takes no further members")));
-    }
-    let c = &before.counters;
-    let counters = Counters {
-        total: c.total.saturating_add_signed(change.total),
-        ok: c.ok.saturating_add_signed(change.ok),
-        failed: c.failed.saturating_add_signed(change.failed),
-        hard: c.hard.saturating_add_signed(change.hard),
-        cancelled: c.cancelled.saturating_add_signed(change.cancelled),
     };
-    let sealed = before.sealed || change.seal;
-    let state = end_state(&counters, sealed, before.rule);
     let ended = state.is_ended().then_some(tx.now);
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     execute(
@@ -121,7 +93,7 @@ pub(crate) fn apply(tx: &Tx<'_>, id: BatchId, change: Change) -> Result<()> {
             change.dead_offset.map(|o| o.0),
         ],
     )?;
-    if state.is_ended() && !before.state.is_ended() {
+    if state.is_ended() && !before.count.state.is_ended() {
         execute(tx.conn, sql::INSERT_BATCH_EVENT, params![tx.next_event()?, blob(id.as_uuid()), tx.now])?;
         execute(tx.conn, sql::WAKE_WAITERS, params![blob(id.as_uuid()), tx.now])?;
     }

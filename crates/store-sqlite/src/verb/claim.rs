@@ -40,7 +40,7 @@ pub(crate) fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
     let mut claimed = Vec::with_capacity(picked.len());
     for (_, _, id) in picked {
         let id = blob(id.as_uuid());
-        let row = look.query_row(params![id], |row| Row::read(row)).map_err(store_error)?;
+        let row = look.query_row(params![id], Row::read).map_err(store_error)?;
         take.execute(params![id, worker, tx.now, expires, probe]).map_err(store_error)?;
         let lease = Row {
             token: row.token + 1,

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use redrive_model::{BatchId, State, instant};
 use redrive_store::{
-    Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When, validate,
+    BatchChange, Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When,
+    validate,
 };
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::batch::{self, Change};
+use super::batch;
 use super::finish::lookup;
 use super::record::{execute, find};
 use crate::error::store_error;
@@ -27,27 +28,21 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     for new in &call.open {
         batch::open(tx, new)?;
     }
-    let mut changes: BTreeMap<BatchId, Change> = BTreeMap::new();
+    let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     let mut answers = Vec::with_capacity(call.jobs.len());
     let mut insert = Insert::prepare(tx.conn)?;
     for job in &call.jobs {
         let answer = insert.one(tx, job)?;
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
-            let change = changes.entry(id).or_default();
-            change.total += 1;
-            if let Some(failure) = &job.rejected {
-                change.failed += 1;
-                change.hard += i64::from(!failure.code.is_retryable());
-                change.last_failure = Some((failure.code, failure.public_message().to_owned()));
-            }
+            changes.entry(id).or_default().add(job);
         }
         answers.push(answer);
     }
     for (id, change) in changes {
-        batch::apply(tx, id, change)?;
+        batch::apply(tx, id, &change)?;
     }
     for id in &call.seal {
-        batch::apply(tx, *id, Change { seal: true, ..Change::default() })?;
+        batch::apply(tx, *id, &BatchChange::sealed())?;
     }
     let reply = EnqueueReply { jobs: answers, replayed: false };
     if let Some(idempotency) = &call.idempotency {

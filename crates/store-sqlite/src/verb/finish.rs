@@ -2,10 +2,12 @@
 
 use redrive_model::decide::{Charge, Due, Requeue};
 use redrive_model::{BatchId, JobId, State, instant};
-use redrive_store::{Authority, EventKind, Finish, Finished, Result, Step, StoreError, validate_finishes};
+use redrive_store::{
+    Authority, BatchChange, EventKind, Finish, Finished, Result, Step, StoreError, validate_finishes,
+};
 use rusqlite::{Row, params};
 
-use super::batch::{self, Change};
+use super::batch;
 use super::record::{self, Dead, Ended, execute, find};
 use super::success::Success;
 use crate::lanes::LaneKey;
@@ -47,7 +49,7 @@ fn succeed(tx: &mut Tx<'_>, success: &mut Success<'_>, f: &Finish) -> Result<Fin
         execute(tx.conn, sql::SET_STATE, params![blob(f.lease.job.as_uuid()), state])?;
     }
     if let Some(id) = before.batch {
-        batch::apply(tx, id, member_ended(f, State::Complete, None))?;
+        batch::apply(tx, id, &member_ended(f, State::Complete, None))?;
     }
     Ok(Finished::Recorded(State::Complete))
 }
@@ -149,7 +151,7 @@ fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
         tx.tallies.remove(before.lane, State::Processing);
         tx.tallies.add(before.lane, state);
         if let Some(id) = before.batch {
-            batch::apply(tx, id, member_ended(f, state, dead))?;
+            batch::apply(tx, id, &member_ended(f, state, dead))?;
         }
     }
     Ok(Finished::Recorded(state))
@@ -223,18 +225,9 @@ fn bury(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Option<redrive_model
     Ok(dead)
 }
 
-fn member_ended(f: &Finish, state: State, dead: Option<redrive_model::Offset>) -> Change {
-    let mut change = Change { dead_offset: dead, ..Change::default() };
-    match state {
-        State::Complete => change.ok = 1,
-        State::Failed => {
-            change.failed = 1;
-            change.hard = i64::from(f.is_hard_failure());
-            change.last_failure = f.report.failure.as_ref().map(|x| (x.code, x.public_message().to_owned()));
-        }
-        State::Cancelled => change.cancelled = 1,
-        State::Queued | State::Processing => {}
-    }
+fn member_ended(f: &Finish, state: State, dead: Option<redrive_model::Offset>) -> BatchChange {
+    let mut change = BatchChange::default();
+    change.end(f, state, dead);
     change
 }
 

@@ -1,0 +1,179 @@
+//! What a handler knows about its attempt, and what it may do under its lease.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use redrive_model::{BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, WorkloadName};
+use redrive_store::{Claimed, Event, Lease, Store};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+/// One attempt, as its handler sees it. Clones are the same attempt.
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    lease: Lease,
+    workload: WorkloadName,
+    owner: Option<Owner>,
+    label: Option<String>,
+    targets: TargetSet,
+    batch: Option<BatchId>,
+    generation: u32,
+    attempt: u32,
+    cancel: CancellationToken,
+    state: Mutex<Option<Vec<u8>>>,
+    result: Mutex<Option<String>>,
+}
+
+impl Context {
+    pub(crate) fn new(store: Arc<dyn Store>, claimed: &Claimed, cancel: CancellationToken) -> Self {
+        let inner = Inner {
+            store,
+            lease: claimed.lease,
+            workload: claimed.workload.clone(),
+            owner: claimed.owner.clone(),
+            label: claimed.label.clone(),
+            targets: claimed.targets.clone(),
+            batch: claimed.batch,
+            generation: claimed.generation,
+            attempt: claimed.facts.attempt,
+            cancel,
+            state: Mutex::new(claimed.state.clone()),
+            result: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> JobId {
+        self.inner.lease.job
+    }
+
+    /// The workload's name.
+    #[must_use]
+    pub fn workload(&self) -> &WorkloadName {
+        &self.inner.workload
+    }
+
+    /// Whose job it is.
+    #[must_use]
+    pub fn owner(&self) -> Option<&Owner> {
+        self.inner.owner.as_ref()
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.inner.label.as_deref()
+    }
+
+    /// What it depends on.
+    #[must_use]
+    pub fn targets(&self) -> &TargetSet {
+        &self.inner.targets
+    }
+
+    /// The batch it belongs to.
+    #[must_use]
+    pub fn batch(&self) -> Option<BatchId> {
+        self.inner.batch
+    }
+
+    /// Which charged execution this is, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.inner.attempt
+    }
+
+    /// Which generation: 1, and one more for every retry by hand.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.inner.generation
+    }
+
+    /// The lease this attempt runs under. Files that it makes carry the token in their name.
+    #[must_use]
+    pub fn lease(&self) -> Lease {
+        self.inner.lease
+    }
+
+    /// The same for every attempt of a generation: whoever gets it twice has been called twice for one thing.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        format!("{}-{}", self.inner.lease.job, self.inner.generation)
+    }
+
+    /// Resolves when the attempt should come to an end: its lease is lost, its time is over, its job was cancelled, or the
+    /// process drains.
+    pub async fn cancelled(&self) {
+        self.inner.cancel.cancelled().await;
+    }
+
+    /// Whether the attempt should come to an end.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancel.is_cancelled()
+    }
+
+    /// A token for calls that take one.
+    #[must_use]
+    pub fn cancellation(&self) -> CancellationToken {
+        self.inner.cancel.clone()
+    }
+
+    /// The execution state that was saved last, by whichever attempt.
+    pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
+        let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = |json: &Vec<u8>| serde_json::from_slice(json);
+        state.as_ref().map(read).transpose().map_err(|error| Failure::new(Code::SystemUndecodable, error))
+    }
+
+    /// Saves execution state under the lease: durable when this returns, and refused when the lease is gone.
+    pub async fn save_state<T: Serialize + Sync>(&self, state: &T) -> Result<(), Failure> {
+        let json = serde_json::to_vec(state).map_err(|error| Failure::new(Code::SystemInternal, error))?;
+        match self.inner.store.save_state(self.inner.lease, json.clone()).await {
+            Ok(true) => {
+                *self.inner.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(json);
+                Ok(())
+            }
+            Ok(false) => {
+                self.inner.cancel.cancel();
+                Err(Failure::new(Code::SystemLeaseLost, "the lease was lost before the state could be saved"))
+            }
+            Err(error) => Err(Failure::new(Code::StorageUnavailable, error)),
+        }
+    }
+
+    /// Records where the result is. It counts when the attempt completes the job.
+    pub fn set_result(&self, reference: impl Into<String>) {
+        *self.inner.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(reference.into());
+    }
+
+    pub(crate) fn take_result(&self) -> Option<String> {
+        self.inner.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Events behind `after`, in order, with none skipped; at most `limit` of them.
+    pub async fn events_after(&self, after: EventSeq, limit: usize) -> Result<Vec<Event>, Failure> {
+        self.inner
+            .store
+            .events_after(after, limit)
+            .await
+            .map_err(|error| Failure::new(Code::StorageUnavailable, error))
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("workload", &self.inner.workload)
+            .field("lease", &self.inner.lease)
+            .field("attempt", &self.inner.attempt)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,55 @@
+//! The numbers of a worker.
+
+use std::time::Duration;
+
+/// How an engine works. The defaults are those of the contract.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What operators call this process.
+    pub name: String,
+    /// Which build it is, recorded with its heartbeat.
+    pub build: String,
+    /// How long a lease lasts without being extended.
+    pub lease_ttl: Duration,
+    /// How often expired leases are looked for.
+    pub sweep: Duration,
+    /// How many expired leases are taken back at once.
+    pub reclaim_limit: usize,
+    /// The queue is looked at at least this often, hint or no hint.
+    pub poll: Duration,
+    /// How long a drain waits for what runs.
+    pub drain: Duration,
+    /// At most so many handlers that ignored the end of their attempt are replaced; then the engine says that it is
+    /// broken.
+    pub stuck_limit: usize,
+    /// How long a handler may take to end after it was told to.
+    pub grace: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "redrive".into(),
+            build: env!("CARGO_PKG_VERSION").into(),
+            lease_ttl: Duration::from_secs(60),
+            sweep: Duration::from_secs(5),
+            reclaim_limit: 100,
+            poll: Duration::from_secs(5),
+            drain: Duration::from_secs(25),
+            stuck_limit: 8,
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Options {
+    /// Leases are extended this often: four times per lease.
+    pub(crate) fn beat(&self) -> Duration {
+        self.lease_ttl / 4
+    }
+
+    /// A fifth of the lease before it ends, side effects stop when it could not be extended.
+    pub(crate) fn margin(&self) -> Duration {
+        self.lease_ttl / 5
+    }
+}

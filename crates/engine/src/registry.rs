@@ -1,0 +1,127 @@
+//! The handlers of this process, by name, with their types erased.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use redrive_model::{Code, Done, Failure, Policy, Target, WorkloadName};
+
+use crate::{Context, Input, Permanent, Result, Workload};
+
+/// A policy with the name of its numbers, computed once.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    pub(crate) policy: Policy,
+    pub(crate) version: String,
+}
+
+impl From<Policy> for Rules {
+    fn from(policy: Policy) -> Self {
+        let version = policy.version();
+        Self { policy, version }
+    }
+}
+
+type Ended = std::result::Result<Done, Failure>;
+
+/// A workload without its type.
+pub(crate) trait Handler: Send + Sync {
+    /// Runs one attempt. A panic is a failure like any other.
+    fn run(self: Arc<Self>, ctx: Context, input: Vec<u8>) -> BoxFuture<'static, Ended>;
+
+    fn at_once(&self, target: &Target) -> Option<usize>;
+}
+
+struct Typed<W>(W);
+
+impl<W: Workload> Handler for Typed<W> {
+    fn run(self: Arc<Self>, ctx: Context, input: Vec<u8>) -> BoxFuture<'static, Ended> {
+        let run = async move {
+            let input: W::Input = match serde_json::from_slice(&input) {
+                Ok(input) => input,
+                Err(error) => return Err(Failure::new(Code::SystemUndecodable, error)),
+            };
+            self.0.run(ctx, input).await
+        };
+        caught(run)
+    }
+
+    fn at_once(&self, target: &Target) -> Option<usize> {
+        self.0.at_once(target)
+    }
+}
+
+struct Lasting<P>(P);
+
+impl<P: Permanent> Handler for Lasting<P> {
+    fn run(self: Arc<Self>, ctx: Context, _input: Vec<u8>) -> BoxFuture<'static, Ended> {
+        caught(async move { self.0.run(ctx).await })
+    }
+
+    fn at_once(&self, _target: &Target) -> Option<usize> {
+        None
+    }
+}
+
+/// A panic is a failure like any other.
+fn caught(run: impl Future<Output = Ended> + Send + 'static) -> BoxFuture<'static, Ended> {
+    AssertUnwindSafe(run)
+        .catch_unwind()
+        .map(|ended| ended.unwrap_or_else(|panic| Err(panicked(&*panic))))
+        .boxed()
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Failure::new(Code::SystemPanic, text.unwrap_or("the handler panicked without a message"))
+}
+
+/// A registered workload.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    pub(crate) handler: Arc<dyn Handler>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) concurrency: usize,
+}
+
+/// All of them.
+#[derive(Clone, Default)]
+pub(crate) struct Registry(BTreeMap<WorkloadName, Registered>);
+
+impl Registry {
+    /// Adds a workload; a second one of the same name takes its place.
+    pub(crate) fn add<W: Workload>(&mut self, workload: W) -> Result<()> {
+        let name = WorkloadName::new(W::Input::WORKLOAD)?;
+        let (policy, concurrency) = (workload.policy(), workload.concurrency().max(1));
+        self.insert(name, Arc::new(Typed(workload)), policy, concurrency);
+        Ok(())
+    }
+
+    /// Adds a permanent job under its name.
+    pub(crate) fn add_permanent<P: Permanent>(&mut self, name: &WorkloadName, job: P) {
+        let policy = job.policy();
+        self.insert(name.clone(), Arc::new(Lasting(job)), policy, 1);
+    }
+
+    fn insert(&mut self, name: WorkloadName, handler: Arc<dyn Handler>, policy: Policy, concurrency: usize) {
+        let rules = Arc::new(Rules::from(policy));
+        if self.0.insert(name.clone(), Registered { handler, rules, concurrency }).is_some() {
+            tracing::warn!(event = "workload.replaced", workload = %name, "registered twice: the newer handler runs");
+        }
+    }
+
+    pub(crate) fn get(&self, name: &WorkloadName) -> Option<&Registered> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&WorkloadName, &Registered)> {
+        self.0.iter()
+    }
+
+    pub(crate) fn names(&self) -> Vec<WorkloadName> {
+        self.0.keys().cloned().collect()
+    }
+}

@@ -1,0 +1,124 @@
+//! One attempt: run the handler, decide, record.
+
+use std::sync::Arc;
+
+use redrive_model::{Code, Done, Failure, Outcome, Target, decide, instant};
+use redrive_store::{Claimed, Finish, Finished};
+use tokio::time::Instant;
+
+use super::Worker;
+use super::slots::{Started, Why};
+use crate::registry::{Registered, Rules};
+use crate::{Context, ids};
+
+/// Runs the attempt to its end and records it.
+pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
+    let Started { mut claimed, cancel, since } = started;
+    let Some(registered) = worker.registry.get(&claimed.workload).cloned() else {
+        // Only registered workloads are claimed.
+        worker.slots.ended(&claimed);
+        worker.slots.forget(claimed.lease);
+        return;
+    };
+    let input = std::mem::take(&mut claimed.input);
+    let ctx = Context::new(worker.store.clone(), &claimed, cancel.clone());
+    let began = Instant::now();
+    let handler = registered.handler.clone().run(ctx.clone(), input);
+    let dropped = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(worker.options.grace).await;
+    };
+    let ended = tokio::select! {
+        biased;
+        ended = handler => Some(ended),
+        () = dropped => None,
+    };
+    let why = worker.slots.ended(&claimed);
+    metrics::histogram!("redrive_job_processing_duration_seconds", "workload" => claimed.workload.to_string())
+        .record(began.elapsed().as_secs_f64());
+    if why == Some(Why::Lost) {
+        super::lost(&claimed);
+        worker.slots.forget(claimed.lease);
+        return;
+    }
+    let (outcome, failure) = outcome(&claimed, ended, why);
+    record(&worker, &registered, &claimed, since, outcome, failure, ctx.take_result()).await;
+}
+
+/// Decides what follows and writes it down.
+pub(crate) async fn record(
+    worker: &Worker,
+    registered: &Registered,
+    claimed: &Claimed,
+    since: Instant,
+    outcome: Outcome,
+    failure: Option<Failure>,
+    result: Option<String>,
+) {
+    let rules = &*registered.rules;
+    let now = instant::after(claimed.claimed_at, since.elapsed());
+    let decision = match claimed.max_attempts {
+        // This job has a cap of its own.
+        Some(cap) if rules.policy.max_attempts != Some(cap) => {
+            let policy = redrive_model::Policy { max_attempts: Some(cap), ..rules.policy.clone() };
+            decide(outcome, &claimed.facts, &policy, now, ids::draw())
+        }
+        _ => decide(outcome, &claimed.facts, &rules.policy, now, ids::draw()),
+    };
+    super::report::ended(claimed, rules, &decision, failure.as_ref());
+    let target = failure.as_ref().and_then(|failure| blamed(failure, claimed));
+    let Rules { policy, version } = rules;
+    let mut finish = Finish::decided_under(
+        claimed.lease,
+        &claimed.workload,
+        policy,
+        version.clone(),
+        decision,
+        failure,
+        target,
+    );
+    if let Some(result) = result {
+        finish = finish.with_result(result);
+    }
+    match worker.recorder.record(finish, claimed.workload.clone()).await {
+        Finished::Recorded(_) => {}
+        Finished::Lost => super::lost(claimed),
+    }
+    worker.slots.forget(claimed.lease);
+}
+
+/// What the attempt's end means.
+fn outcome(
+    claimed: &Claimed,
+    ended: Option<Result<Done, Failure>>,
+    why: Option<Why>,
+) -> (Outcome, Option<Failure>) {
+    let failed = |failure: Failure| {
+        let outcome = Outcome::Failed { code: failure.code, retry_after: failure.retry_after };
+        (outcome, Some(failure))
+    };
+    match (ended, why) {
+        // It waits for itself: nobody would ever wake it.
+        (Some(Ok(Done::AwaitBatch(id))), _) if claimed.batch == Some(id) => {
+            let text = format_args!("a job cannot wait for batch {id}, which it belongs to");
+            failed(Failure::new(Code::HandlerFailed, text))
+        }
+        (Some(Ok(done)), _) => (Outcome::Done(done), None),
+        (_, Some(Why::Timeout)) => {
+            failed(Failure::new(Code::SystemTimeout, "the attempt did not end in its time"))
+        }
+        (_, Some(Why::Drain)) => (Outcome::Released, None),
+        (_, Some(Why::Doubt | Why::Lost)) => (Outcome::LeaseLost, None),
+        (Some(Err(failure)), None) => failed(failure),
+        (None, None) => failed(Failure::new(Code::SystemTimeout, "the attempt was stopped")),
+    }
+}
+
+/// The target a failure is blamed on: the one it names, or the only one there is.
+fn blamed(failure: &Failure, claimed: &Claimed) -> Option<Target> {
+    let only = || {
+        let mut targets = claimed.targets.iter();
+        targets.next().filter(|_| targets.next().is_none()).cloned()
+    };
+    failure.target.clone().or_else(only)
+}

@@ -1,0 +1,117 @@
+//! Keeping leases, and noticing handlers that do not end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use redrive_store::{Extension, WorkerBeat};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::Worker;
+use super::slots::Why;
+use crate::chore::rescue;
+
+/// Extends every lease four times per lease time, in one call. When that fails for too long, side effects stop before
+/// somebody else may begin.
+pub(crate) async fn run(worker: Arc<Worker>) {
+    let mut ticks = tokio::time::interval(worker.options.beat());
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // Leases count from before the call that took them.
+    let mut kept = Instant::now();
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = worker.stopped.cancelled() => return,
+        }
+        say_hello(&worker).await;
+        let leases = worker.slots.leases();
+        let asked = Instant::now();
+        if leases.is_empty() {
+            kept = asked;
+            continue;
+        }
+        // Later than this the answer is of no use.
+        let patience = (worker.options.lease_ttl - worker.options.margin()).saturating_sub(kept.elapsed());
+        let extend = worker.store.extend(worker.id, leases.clone(), worker.options.lease_ttl);
+        match tokio::time::timeout(patience.max(worker.options.beat()), extend).await {
+            Ok(Ok(answers)) => {
+                kept = asked;
+                for (lease, answer) in leases.into_iter().zip(answers) {
+                    if answer == Extension::Lost {
+                        worker.slots.lose(lease);
+                    }
+                }
+            }
+            Ok(Err(error)) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "{error}"),
+            Err(_) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "no answer"),
+        }
+        if kept.elapsed() + worker.options.margin() >= worker.options.lease_ttl {
+            worker.slots.end_some(|_| true, Why::Doubt);
+        }
+    }
+}
+
+async fn say_hello(worker: &Worker) {
+    let beat = WorkerBeat {
+        id: worker.id,
+        name: worker.options.name.clone(),
+        build: worker.options.build.clone(),
+        draining: worker.draining.is_cancelled(),
+        concurrency: u32::try_from(worker.registry.iter().map(|(_, r)| r.concurrency).sum::<usize>())
+            .unwrap_or(u32::MAX),
+        ttl: worker.options.lease_ttl,
+    };
+    if let Err(error) = worker.store.beat(beat).await {
+        tracing::debug!(event = "worker.beat_failed", "{error}");
+    }
+    if let Ok(now) = worker.store.now().await {
+        worker.clock.correct(now);
+    }
+}
+
+/// Ends attempts whose time is over, and replaces the slots of those that do not listen.
+pub(crate) async fn watch(worker: Arc<Worker>) {
+    let every = Duration::from_secs(1).min(worker.options.beat());
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = worker.stopped.cancelled() => return,
+        }
+        worker.slots.end_overdue();
+        for stuck in worker.slots.replace_stuck(worker.options.grace + worker.options.grace) {
+            metrics::gauge!("redrive_jobs_stuck").set(stuck.count as f64);
+            tracing::error!(
+                event = "handler.stuck",
+                job = %stuck.lease.job,
+                workload = %stuck.workload,
+                stuck = stuck.count,
+                "a handler blocks its thread and ignores the end of its attempt; its lease runs out, its slot is replaced"
+            );
+            if stuck.count > worker.options.stuck_limit {
+                worker.broken.store(true, Ordering::Relaxed);
+                worker.draining.cancel();
+                tracing::error!(
+                    event = "worker.broken",
+                    "too many handlers are stuck: start this process again"
+                );
+            }
+        }
+    }
+}
+
+/// The permanent job `redrive.reclaim` sweeps for everybody, but nobody sweeps for a sweeper whose worker died: so every
+/// worker looks now and then, half as often.
+pub(crate) async fn safety_net(worker: Arc<Worker>) {
+    loop {
+        let wait = worker.options.sweep.mul_f64(1.6 + 0.4 * crate::ids::fraction());
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = worker.stopped.cancelled() => return,
+        }
+        if let Err(error) = rescue(&*worker.store, &worker.registry, &worker.options).await {
+            tracing::debug!(event = "reclaim.failed", "{error}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Asking for work: only for what can start now, and again as soon as there may be some.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_model::instant;
+use redrive_model::limits::MAX_CLAIM;
+use redrive_store::{Claim, ClaimMode, Claimed, StoreError};
+
+use super::{Worker, attempt};
+
+/// Between two claims while the store is away.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run(worker: Arc<Worker>) {
+    let mut failures = 0u32;
+    while !worker.draining.is_cancelled() {
+        start_what_fits(&worker);
+        let wants = worker.slots.wants(&worker.registry);
+        if wants.is_empty() {
+            tokio::select! {
+                () = worker.slots.changed.notified() => {}
+                () = worker.draining.cancelled() => {}
+            }
+            continue;
+        }
+        let limit = wants.iter().map(|want| want.limit).sum::<usize>().min(MAX_CLAIM);
+        let claim = Claim {
+            worker: worker.id,
+            wants,
+            limit,
+            ttl: worker.options.lease_ttl,
+            mode: ClaimMode::Normal,
+            full: worker.slots.full(&worker.registry),
+        };
+        match worker.store.claim(claim).await {
+            Ok(claimed) if claimed.is_empty() => {
+                failures = 0;
+                rest(&worker).await;
+            }
+            Ok(claimed) => {
+                failures = 0;
+                worker.slots.take_in(claimed);
+            }
+            Err(error) => {
+                failures = failures.saturating_add(1);
+                trouble(&worker, &error, failures).await;
+            }
+        }
+    }
+    // Somebody may still wait for the last ones to start or end.
+    worker.slots.changed.notify_waiters();
+}
+
+/// Starts whatever has a free slot.
+fn start_what_fits(worker: &Arc<Worker>) {
+    while let Some(started) = worker.slots.next(&worker.registry) {
+        tokio::spawn(attempt::run(worker.clone(), started));
+    }
+}
+
+/// Nothing is ready: waits for a hint, for the next due time, or for the poll.
+async fn rest(worker: &Worker) {
+    let due = worker.store.next_due().await.ok().flatten();
+    let until_due = due.map(|at| instant::between(worker.clock.now().min(at), at) + Duration::from_millis(1));
+    let wait = until_due.unwrap_or(worker.options.poll).min(worker.options.poll);
+    tokio::select! {
+        () = worker.store.wait_for_work(wait) => {}
+        () = worker.slots.changed.notified() => {}
+        () = worker.draining.cancelled() => {}
+    }
+}
+
+async fn trouble(worker: &Worker, error: &StoreError, failures: u32) {
+    // What a claim took whose answer was lost is found by asking; nothing is run on a guess.
+    if matches!(error, StoreError::Unknown { .. })
+        && let Ok(held) = worker.store.leases_of(worker.id).await
+    {
+        let unheard: Vec<Claimed> = held.into_iter().filter(|c| !worker.slots.has(c.lease)).collect();
+        tracing::warn!(event = "claim.unheard", found = unheard.len(), "{error}");
+        worker.slots.take_in(unheard);
+        return;
+    }
+    if failures.is_power_of_two() {
+        tracing::warn!(event = "claim.failed", failures, "{error}");
+    }
+    let ceiling = (Duration::from_millis(100) * 2u32.saturating_pow(failures.min(6))).min(LONGEST_WAIT);
+    let spread = ceiling / 2 + ceiling.mul_f64(0.5 * crate::ids::fraction());
+    tokio::select! {
+        () = tokio::time::sleep(spread) => {}
+        () = worker.draining.cancelled() => {}
+    }
+}

@@ -1,0 +1,158 @@
+//! A worker: claims what it can start, runs it, writes down how it ended, and keeps its leases meanwhile.
+
+mod attempt;
+mod beat;
+mod claim;
+mod record;
+mod report;
+mod slots;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redrive_model::{Outcome, WorkerId};
+use redrive_store::{Claimed, Store};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::registry::Registry;
+use crate::{Options, StoreClock};
+use record::Recorder;
+use slots::{Slots, Why};
+
+/// What the parts of a worker share.
+pub(crate) struct Worker {
+    pub(crate) id: WorkerId,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) registry: Registry,
+    pub(crate) options: Options,
+    pub(crate) clock: Arc<StoreClock>,
+    slots: Slots,
+    recorder: Recorder,
+    /// Nothing new is claimed.
+    draining: CancellationToken,
+    /// Leases are no longer kept.
+    stopped: CancellationToken,
+    /// More handlers are stuck than may be replaced.
+    broken: AtomicBool,
+}
+
+/// A worker at work. Dropping it stops claiming; what runs goes on until its lease runs out. [`Running::drain`] is the
+/// friendly way.
+pub struct Running {
+    worker: Arc<Worker>,
+    claiming: Option<JoinHandle<()>>,
+    keeping: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    pub(crate) fn start(
+        id: WorkerId,
+        store: Arc<dyn Store>,
+        registry: Registry,
+        options: Options,
+        clock: Arc<StoreClock>,
+    ) -> Self {
+        let worker = Arc::new(Worker {
+            id,
+            recorder: Recorder::start(store.clone()),
+            store,
+            registry,
+            options,
+            clock,
+            slots: Slots::default(),
+            draining: CancellationToken::new(),
+            stopped: CancellationToken::new(),
+            broken: AtomicBool::new(false),
+        });
+        let claiming = Some(tokio::spawn(claim::run(worker.clone())));
+        let keeping = vec![
+            tokio::spawn(beat::run(worker.clone())),
+            tokio::spawn(beat::watch(worker.clone())),
+            tokio::spawn(beat::safety_net(worker.clone())),
+        ];
+        Self { worker, claiming, keeping }
+    }
+
+    /// The worker's id.
+    #[must_use]
+    pub fn id(&self) -> WorkerId {
+        self.worker.id
+    }
+
+    /// Whether so many handlers ignore their end that this process should be started again.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.worker.broken.load(Ordering::Relaxed)
+    }
+
+    /// How many handlers run now.
+    #[must_use]
+    pub fn active(&self) -> usize {
+        self.worker.slots.running()
+    }
+
+    /// Stops claiming at once, waits for what runs, then gives the rest back uncharged. Answers how many leases were left
+    /// to run out because their handlers did not come to an end.
+    pub async fn drain(mut self) -> usize {
+        let worker = self.worker.clone();
+        worker.draining.cancel();
+        // Permanent jobs would never end by themselves.
+        let permanent = |name: &_| worker.registry.get(name).is_some_and(|r| r.rules.policy.is_permanent());
+        worker.slots.end_some(permanent, Why::Drain);
+        // A claim that was on its way may still bring something.
+        if let Some(claiming) = self.claiming.take() {
+            let _ = claiming.await;
+        }
+        give_back(&worker).await;
+        let until = Instant::now() + worker.options.drain;
+        idle(&worker, until).await;
+        worker.slots.end_some(|_| true, Why::Drain);
+        idle(&worker, Instant::now() + worker.options.grace + worker.options.grace).await;
+        worker.stopped.cancel();
+        for task in std::mem::take(&mut self.keeping) {
+            let _ = task.await;
+        }
+        worker.slots.held()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.worker.draining.cancel();
+        self.worker.stopped.cancel();
+    }
+}
+
+/// Gives back what was claimed and has not started.
+async fn give_back(worker: &Worker) {
+    for claimed in worker.slots.take_waiting() {
+        if let Some(registered) = worker.registry.get(&claimed.workload) {
+            let since = Instant::now();
+            attempt::record(worker, registered, &claimed, since, Outcome::Released, None, None).await;
+        }
+    }
+}
+
+/// Waits until nothing is held, at most until then.
+async fn idle(worker: &Worker, until: Instant) {
+    while worker.slots.held() > 0 {
+        let changed = worker.slots.changed.notified();
+        if worker.slots.held() == 0 || tokio::time::timeout_at(until, changed).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The right to this job was lost: whatever its handler did decides nothing.
+fn lost(claimed: &Claimed) {
+    metrics::counter!("redrive_stale_writes_rejected_total").increment(1);
+    tracing::warn!(
+        event = "lease.lost",
+        job = %claimed.lease.job,
+        workload = %claimed.workload,
+        attempt = claimed.facts.attempt,
+        "the lease was lost; the attempt's end is not recorded"
+    );
+}

@@ -1,0 +1,282 @@
+//! What this worker holds: leases that wait for a slot, that run, and whose end is being written.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redrive_model::{Target, TargetSet, WorkloadName};
+use redrive_store::{Claimed, Lease, Want};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::registry::Registry;
+
+/// Handlers faster than this are worth a buffer.
+const SHORT: Duration = Duration::from_millis(100);
+/// With short handlers so many times the concurrency may wait locally.
+const AHEAD: usize = 8;
+/// Never more than this waits locally.
+const MOST_AHEAD: usize = 500;
+
+/// The slots of one worker.
+#[derive(Default)]
+pub(crate) struct Slots {
+    state: Mutex<State>,
+    /// Something became free, or ready to run.
+    pub(crate) changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    held: HashMap<Lease, Held>,
+    waiting: VecDeque<Claimed>,
+    running: HashMap<WorkloadName, usize>,
+    at: HashMap<Target, usize>,
+    usual: HashMap<WorkloadName, Duration>,
+    stuck: usize,
+}
+
+/// Why an attempt should come to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Its lease is gone.
+    Lost,
+    /// Its lease could not be extended in time: perhaps it is gone.
+    Doubt,
+    /// Its time is over.
+    Timeout,
+    /// The process drains.
+    Drain,
+}
+
+/// One lease.
+struct Held {
+    workload: WorkloadName,
+    targets: TargetSet,
+    since: Instant,
+    cancel: CancellationToken,
+    why: Option<Why>,
+    /// Its handler runs since then, and may until then.
+    runs: Option<(Instant, Instant)>,
+    stuck: bool,
+}
+
+impl Held {
+    fn end(&mut self, why: Why) {
+        self.why.get_or_insert(why);
+        self.cancel.cancel();
+    }
+}
+
+/// A job whose slot was free.
+pub(crate) struct Started {
+    pub(crate) claimed: Claimed,
+    pub(crate) cancel: CancellationToken,
+    /// When it was claimed, by our monotonic clock.
+    pub(crate) since: Instant,
+}
+
+/// What a handler that ignores its end looks like from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stuck {
+    pub(crate) lease: Lease,
+    pub(crate) workload: WorkloadName,
+    /// How many there are now.
+    pub(crate) count: usize,
+}
+
+impl Slots {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What may be claimed now: what can start at once, and a little more where handlers are fast.
+    pub(crate) fn wants(&self, registry: &Registry) -> Vec<Want> {
+        let state = self.state();
+        let want = |(name, registered): (&WorkloadName, &crate::registry::Registered)| {
+            let short = state.usual.get(name).is_some_and(|usual| *usual < SHORT);
+            let ahead = if short { (registered.concurrency * AHEAD).min(MOST_AHEAD) } else { 0 };
+            let running = state.running.get(name).copied().unwrap_or(0);
+            let waiting = state.waiting.iter().filter(|c| c.workload == *name).count();
+            let limit = (registered.concurrency + ahead).saturating_sub(running + waiting);
+            // A claim for the last few places of a buffer is not worth its commit.
+            let worth = if ahead == 0 { 1 } else { ahead / 2 };
+            (limit >= worth).then(|| Want { workload: name.clone(), limit })
+        };
+        registry.iter().filter_map(want).collect()
+    }
+
+    /// Targets that have no room in this process.
+    pub(crate) fn full(&self, registry: &Registry) -> Vec<Target> {
+        let state = self.state();
+        let full = |(target, running): &(&Target, &usize)| {
+            let limit = registry.iter().filter_map(|(_, r)| r.handler.at_once(target)).min();
+            limit.is_some_and(|limit| **running >= limit)
+        };
+        state.at.iter().filter(full).map(|(target, _)| target.clone()).collect()
+    }
+
+    /// Takes claimed jobs in; they wait for their slots.
+    pub(crate) fn take_in(&self, claimed: Vec<Claimed>) {
+        let mut state = self.state();
+        for claimed in claimed {
+            let held = Held {
+                workload: claimed.workload.clone(),
+                targets: claimed.targets.clone(),
+                since: Instant::now(),
+                cancel: CancellationToken::new(),
+                why: None,
+                runs: None,
+                stuck: false,
+            };
+            // What a lost answer has brought in twice is one lease.
+            if state.held.insert(claimed.lease, held).is_some() {
+                continue;
+            }
+            state.waiting.push_back(claimed);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Whether this lease is ours already.
+    pub(crate) fn has(&self, lease: Lease) -> bool {
+        self.state().held.contains_key(&lease)
+    }
+
+    /// The next job whose slot is free. Its slot is then taken.
+    pub(crate) fn next(&self, registry: &Registry) -> Option<Started> {
+        let mut state = self.state();
+        let fits = |claimed: &Claimed| {
+            let Some(registered) = registry.get(&claimed.workload) else { return true };
+            let running = state.running.get(&claimed.workload).copied().unwrap_or(0);
+            let room = |target: &Target| {
+                let limit = registered.handler.at_once(target);
+                limit.is_none_or(|limit| state.at.get(target).copied().unwrap_or(0) < limit)
+            };
+            running < registered.concurrency && claimed.targets.iter().all(room)
+        };
+        let at = state.waiting.iter().position(fits)?;
+        let claimed = state.waiting.remove(at)?;
+        let timeout =
+            registry.get(&claimed.workload).map_or(Duration::ZERO, |r| r.rules.policy.attempt_timeout);
+        *state.running.entry(claimed.workload.clone()).or_insert(0) += 1;
+        for target in claimed.targets.iter() {
+            *state.at.entry(target.clone()).or_insert(0) += 1;
+        }
+        let now = Instant::now();
+        let held = state.held.get_mut(&claimed.lease)?;
+        held.runs = Some((now, now + timeout));
+        Some(Started { claimed, cancel: held.cancel.clone(), since: held.since })
+    }
+
+    /// The handler has ended: its slot is free, its lease is kept until its end is written. Answers why it was told to
+    /// end, if it was.
+    pub(crate) fn ended(&self, claimed: &Claimed) -> Option<Why> {
+        let mut state = self.state();
+        let held = state.held.get_mut(&claimed.lease)?;
+        let why = held.why;
+        let (runs, was_stuck) = (held.runs.take(), std::mem::take(&mut held.stuck));
+        if was_stuck {
+            state.stuck = state.stuck.saturating_sub(1);
+        } else if let Some((since, _)) = runs {
+            state.free(&claimed.workload, &claimed.targets);
+            let took = since.elapsed();
+            let usual = state.usual.entry(claimed.workload.clone()).or_insert(took);
+            *usual = (*usual * 7 + took) / 8;
+        }
+        drop(state);
+        self.changed.notify_one();
+        why
+    }
+
+    /// Its end is written, or nobody may write it any more.
+    pub(crate) fn forget(&self, lease: Lease) {
+        self.state().held.remove(&lease);
+        self.changed.notify_one();
+    }
+
+    /// Every lease that is to be extended.
+    pub(crate) fn leases(&self) -> Vec<Lease> {
+        self.state().held.iter().filter(|(_, held)| !held.stuck).map(|(lease, _)| *lease).collect()
+    }
+
+    /// The right to this job is gone: its handler is told, and what waits is dropped.
+    pub(crate) fn lose(&self, lease: Lease) {
+        let mut state = self.state();
+        state.waiting.retain(|claimed| claimed.lease != lease);
+        match state.held.get_mut(&lease) {
+            Some(held) if held.runs.is_some() => held.end(Why::Lost),
+            Some(_) => drop(state.held.remove(&lease)),
+            None => {}
+        }
+    }
+
+    /// Tells the handlers of these workloads to come to an end.
+    pub(crate) fn end_some(&self, of: impl Fn(&WorkloadName) -> bool, why: Why) {
+        let mut state = self.state();
+        let running = state.held.values_mut().filter(|held| held.runs.is_some() && of(&held.workload));
+        running.for_each(|held| held.end(why));
+    }
+
+    /// Tells every handler whose time is over to come to an end.
+    pub(crate) fn end_overdue(&self) {
+        let now = Instant::now();
+        let mut state = self.state();
+        let overdue = state.held.values_mut().filter(|held| held.runs.is_some_and(|(_, until)| until <= now));
+        overdue.for_each(|held| held.end(Why::Timeout));
+    }
+
+    /// Gives up the slots of handlers that did not end within `grace` of their time: they block their thread, and others
+    /// run in their place. Their leases are no longer extended.
+    pub(crate) fn replace_stuck(&self, grace: Duration) -> Vec<Stuck> {
+        let now = Instant::now();
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let over = |held: &Held| held.runs.is_some_and(|(_, until)| until + grace <= now) && !held.stuck;
+        let leases: Vec<Lease> = state.held.iter().filter(|(_, held)| over(held)).map(|(l, _)| *l).collect();
+        let mut stuck = Vec::new();
+        for lease in leases {
+            let Some(held) = state.held.get_mut(&lease) else { continue };
+            held.stuck = true;
+            let (workload, targets) = (held.workload.clone(), held.targets.clone());
+            state.stuck += 1;
+            state.free(&workload, &targets);
+            stuck.push(Stuck { lease, workload, count: state.stuck });
+        }
+        drop(guard);
+        if !stuck.is_empty() {
+            self.changed.notify_one();
+        }
+        stuck
+    }
+
+    /// What has not started yet, taken out for being given back.
+    pub(crate) fn take_waiting(&self) -> Vec<Claimed> {
+        self.state().waiting.drain(..).collect()
+    }
+    /// How many leases there are.
+    pub(crate) fn held(&self) -> usize {
+        self.state().held.len()
+    }
+
+    /// How many handlers run.
+    pub(crate) fn running(&self) -> usize {
+        self.state().running.values().sum()
+    }
+}
+
+impl State {
+    fn free(&mut self, workload: &WorkloadName, targets: &TargetSet) {
+        if let Some(running) = self.running.get_mut(workload) {
+            *running = running.saturating_sub(1);
+        }
+        for target in targets.iter() {
+            if let Some(running) = self.at.get_mut(target) {
+                *running = running.saturating_sub(1);
+            }
+        }
+        self.at.retain(|_, running| *running > 0);
+    }
+}

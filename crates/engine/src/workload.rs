@@ -1,0 +1,53 @@
+//! A kind of job: what it takes, how it is run, and what is done when it fails.
+
+use redrive_model::{Done, Failure, Policy, Target};
+
+use crate::{Context, Input};
+
+/// A registered kind of job.
+///
+/// ```
+/// # use redrive_engine::{Context, Done, Failure, Input, Workload};
+/// # #[derive(serde::Serialize, serde::Deserialize)]
+/// # struct Invoice { id: u64 }
+/// # impl Input for Invoice { const WORKLOAD: &'static str = "send-invoice"; }
+/// struct SendInvoice;
+///
+/// impl Workload for SendInvoice {
+///     type Input = Invoice;
+///
+///     async fn run(&self, ctx: Context, invoice: Invoice) -> Result<Done, Failure> {
+///         println!("attempt {}: invoice {}", ctx.attempt(), invoice.id);
+///         Ok(Done::Complete)
+///     }
+/// }
+/// ```
+pub trait Workload: Send + Sync + 'static {
+    /// What it takes.
+    type Input: Input;
+
+    /// What is done when it fails: how often, how far apart, when to give up.
+    fn policy(&self) -> Policy {
+        Policy::on_demand()
+    }
+
+    /// So many at once in this process.
+    fn concurrency(&self) -> usize {
+        10
+    }
+
+    /// So many at once in this process that depend on this target; no limit of its own unless said.
+    fn at_once(&self, target: &Target) -> Option<usize> {
+        let _ = target;
+        None
+    }
+
+    /// Runs one attempt. It may be run more than once for a job: calls to the outside carry
+    /// [`Context::idempotency_key`]. When [`Context::cancelled`] resolves, it should come to an end: the right to this
+    /// job is gone or going.
+    fn run(
+        &self,
+        ctx: Context,
+        input: Self::Input,
+    ) -> impl Future<Output = std::result::Result<Done, Failure>> + Send;
+}

@@ -1,0 +1,176 @@
+//! Leases: kept while a handler runs, taken back when its worker is gone, and never believed after that.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redrive_engine::model::decide::DeadReason;
+use redrive_engine::model::{Code, State};
+use redrive_engine::{Done, Failure, Options};
+use tokio::sync::Semaphore;
+
+use crate::bench::{Bench, quick};
+use crate::kit::{Does, Task, at_once};
+
+/// A handler that runs three times as long as a lease keeps its job.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_kept_as_long_as_its_handler_runs() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let gate = Arc::new(Semaphore::new(0));
+    let g = gate.clone();
+    engine.register(Does::new(move |_, _| {
+        let gate = g.clone();
+        async move {
+            gate.acquire().await.unwrap().forget();
+            Ok(Done::Complete)
+        }
+    }));
+    let id = engine.enqueue(&Task::n(1)).await.unwrap();
+    let _running = engine.start();
+    let first = bench.until(id, State::Processing).await.lease_expires_at.unwrap();
+    let thrice = redrive_engine::model::instant::after(first, Duration::from_millis(3 * 800));
+    bench.until_row(id, |row| row.lease_expires_at.is_some_and(|at| at >= thrice)).await;
+    gate.add_permits(1);
+    assert_eq!(bench.until(id, State::Complete).await.attempt, 1);
+}
+
+/// The worker is gone with its job; another engine takes it back, charges the attempt and a crash, and runs it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_workers_job_runs_again() {
+    let bench = Bench::new().await;
+    let id = crash(&bench, 1).await;
+    let engine = bench.engine().await;
+    engine.register(Does::new(|_, _| async { Ok(Done::Complete) }));
+    let _running = engine.start();
+    let row = bench.until(id, State::Complete).await;
+    assert_eq!((row.attempt, row.crashes), (2, 1));
+    assert_eq!(bench.outcomes(id).await, ["reclaimed", "complete"]);
+    let lost = &bench.store.attempts(id).await.unwrap()[0];
+    assert_eq!(lost.code, Some(Code::SystemWorkerLost));
+    assert!(lost.context.as_deref().unwrap().contains("lease_token"), "{lost:?}");
+}
+
+/// Claims a job with an engine whose runtime then ends like a killed process: no release, no last word.
+async fn crash(bench: &Bench, n: u64) -> redrive_engine::JobId {
+    let store = bench.store.clone();
+    let process = std::thread::spawn(move || {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let id = runtime.block_on(async {
+            let bench = Bench { store };
+            let engine = bench.engine().await;
+            engine.register(Does::new(|_, _| std::future::pending::<Result<Done, Failure>>()));
+            let id = engine.enqueue(&Task::n(n)).await.unwrap();
+            let running = engine.start();
+            bench.until(id, State::Processing).await;
+            std::mem::forget(running);
+            id
+        });
+        runtime.shutdown_background();
+        id
+    });
+    tokio::task::spawn_blocking(move || process.join().unwrap()).await.unwrap()
+}
+
+/// The lease runs out under a handler that does not know it. Its late result is refused, and the job has one result.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_zombies_result_is_refused() {
+    let bench = Bench::new().await;
+    let zombie = bench.engine_with(Options { lease_ttl: Duration::from_secs(3_600), ..quick() }).await;
+    let (gate, entered) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (g, e) = (gate.clone(), entered.clone());
+    zombie.register(Does::new(move |ctx, _| {
+        let (gate, entered) = (g.clone(), e.clone());
+        async move {
+            ctx.set_result("zombie");
+            entered.add_permits(1);
+            gate.acquire().await.unwrap().forget();
+            Ok(Done::Complete)
+        }
+    }));
+    let id = zombie.enqueue(&Task::n(1)).await.unwrap();
+    let asleep = zombie.start();
+    entered.acquire().await.unwrap().forget();
+    // Somebody ends its attempt in its place, as a rescuer would after the lease.
+    bench.store.cancel(vec![id], None).await.unwrap();
+    gate.add_permits(1);
+    assert_eq!(asleep.drain().await, 0);
+    let row = bench.row(id).await;
+    assert_eq!((row.state, row.result), (State::Cancelled, None));
+    assert_eq!(bench.store.attempts(id).await.unwrap()[0].late.as_deref(), Some("complete"));
+}
+
+/// A job that is cancelled while it runs tells its handler within a heartbeat.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_jobs_handler_is_told() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let told = Arc::new(AtomicBool::new(false));
+    let t = told.clone();
+    engine.register(Does::new(move |ctx, _| {
+        let told = t.clone();
+        async move {
+            ctx.cancelled().await;
+            told.store(true, Ordering::SeqCst);
+            Ok(Done::Complete)
+        }
+    }));
+    let id = engine.enqueue(&Task::n(1)).await.unwrap();
+    let _running = engine.start();
+    bench.until(id, State::Processing).await;
+    bench.store.cancel(vec![id], None).await.unwrap();
+    crate::bench::eventually(async || told.load(Ordering::SeqCst).then_some(())).await;
+    assert_eq!(bench.row(id).await.state, State::Cancelled);
+}
+
+/// A handler that blocks its thread for ever loses its lease and its slot; others run in its place, and the job is tried
+/// again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_handler_that_blocks_its_thread_is_replaced() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let (free, f) = {
+        let free = Arc::new(AtomicBool::new(false));
+        (free.clone(), free)
+    };
+    let mut does = Does::new(move |ctx, task| {
+        let free = f.clone();
+        async move {
+            if task.n == 1 && ctx.attempt() == 1 {
+                while !free.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+            Ok(Done::Complete)
+        }
+    });
+    does.concurrency = 1;
+    does.policy.attempt_timeout = Duration::from_millis(200);
+    engine.register(does);
+    let blocks = engine.enqueue(&Task::n(1)).await.unwrap();
+    let running = engine.start();
+    bench.until(blocks, State::Processing).await;
+    let other = engine.enqueue(&Task::n(2)).await.unwrap();
+    bench.until(other, State::Complete).await;
+    let row = bench.until(blocks, State::Complete).await;
+    assert_eq!((row.attempt, row.crashes), (2, 0), "its worker lives: no crash");
+    free.store(true, Ordering::SeqCst);
+    assert!(!running.is_broken());
+    assert_eq!(running.drain().await, 0);
+}
+
+/// At the cap a lost job is given up, with what is known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_at_the_cap_is_a_dead_letter_with_evidence() {
+    let bench = Bench::new().await;
+    let id = crash(&bench, 1).await;
+    let engine = bench.engine().await;
+    let mut does = Does::new(|_, _| async { Ok(Done::Complete) });
+    does.policy = at_once(1);
+    engine.register(does);
+    let _running = engine.start();
+    let row = bench.until(id, State::Failed).await;
+    assert_eq!(row.failure_code, Some(Code::SystemWorkerLost));
+    assert_eq!(bench.dead().await[0].reason, DeadReason::Crashed);
+}

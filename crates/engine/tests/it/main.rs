@@ -1,0 +1,15 @@
+//! The engine on a real store: SQLite in memory, and where two processes matter, two engines on one store.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests: a broken expectation is a failed test"
+)]
+
+mod bench;
+mod drain;
+mod kit;
+mod lease;
+mod permanent;
+mod run;

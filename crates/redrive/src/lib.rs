@@ -1,0 +1,63 @@
+//! A durable job engine that treats failure as the main event.
+//!
+//! Accepted work is never lost; every failure has a code, a reason and a next step; and what could not be done waits,
+//! grouped and explained, until somebody replays it. SQLite is embedded; Postgres when one machine is not enough.
+//!
+//! # In two minutes
+//!
+//! ```
+//! use redrive::{Context, Done, Engine, Failure, Input, Workload};
+//!
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! struct Invoice {
+//!     id: u64,
+//! }
+//!
+//! impl Input for Invoice {
+//!     const WORKLOAD: &'static str = "send-invoice";
+//! }
+//!
+//! struct SendInvoice;
+//!
+//! impl Workload for SendInvoice {
+//!     type Input = Invoice;
+//!
+//!     async fn run(&self, ctx: Context, invoice: Invoice) -> Result<Done, Failure> {
+//!         println!("invoice {}, attempt {}", invoice.id, ctx.attempt());
+//!         Ok(Done::Complete)
+//!     }
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = Engine::open("sqlite::memory:").await?; // or "sqlite:jobs.db", or "postgres://…"
+//! engine.register(SendInvoice);
+//! let job = engine.enqueue(&Invoice { id: 7 }).await?;
+//! let running = engine.start();
+//! # while !engine.store().job(job).await?.is_some_and(|row| row.state.is_terminal()) { tokio::task::yield_now().await }
+//! running.drain().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What you can rely on
+//!
+//! - When [`enqueue`](redrive_engine::Engine::enqueue) returns, the job is durable.
+//! - A handler may run more than once for a job: calls to the outside carry [`Context::idempotency_key`]. A result is
+//!   recorded exactly once.
+//! - Any error becomes a [`Failure`] by `?` and is retried as the [`Policy`] says. A [`Failure`] with a [`Code`] says more:
+//!   whether trying again can help, and whom to blame.
+//! - What was given up is a dead letter: the row stays, with its history and its reason.
+
+mod open;
+
+pub use open::Engine;
+#[cfg(feature = "sqlite")]
+pub use open::Tx;
+pub use redrive_engine::{
+    Code, Context, Done, EngineError, Enqueue, Failure, Input, JobId, Options, Owner, Permanent, Policy,
+    Result, Running, StoreClock, Target, Timestamp, Workload, WorkloadName, model, store,
+};
+/// The sqlx whose transactions [`Engine::enqueue_in`] takes.
+#[cfg(feature = "postgres")]
+pub use redrive_store_postgres::sqlx;

@@ -1,0 +1,1 @@
+SELECT id, workload, targets, priority, alone FROM redrive.lanes WHERE id = ANY ($1::int4[])

@@ -1,0 +1,98 @@
+//! How batches change with their members. Both stores use this, so that both count alike.
+
+use redrive_model::batch::{Counters, EndRule, end_state};
+use redrive_model::{BatchId, BatchState, Code, Failure, Offset, State};
+
+use crate::{Finish, NewJob, Result, StoreError};
+
+/// How the counters of a batch change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BatchChange {
+    /// Members that were added.
+    pub total: i64,
+    /// Members that completed.
+    pub ok: i64,
+    /// Members that failed, or that got a new generation after having failed.
+    pub failed: i64,
+    /// The failed ones among them that could never have worked.
+    pub hard: i64,
+    /// Members that were cancelled.
+    pub cancelled: i64,
+    /// No further members come.
+    pub seal: bool,
+    /// The newest member that failed.
+    pub last_failure: Option<(Code, String)>,
+    /// The newest dead letter of a member.
+    pub dead_offset: Option<Offset>,
+}
+
+/// A batch as it is, or as it becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchCount {
+    /// Where it is.
+    pub state: BatchState,
+    /// No further members come.
+    pub sealed: bool,
+    /// How many of what.
+    pub counters: Counters,
+}
+
+impl BatchChange {
+    /// Nothing but the seal.
+    #[must_use]
+    pub fn sealed() -> Self {
+        Self { seal: true, ..Self::default() }
+    }
+
+    /// A member was added; one that was refused at the door has failed already.
+    pub fn add(&mut self, job: &NewJob) {
+        self.total += 1;
+        if let Some(failure) = &job.rejected {
+            self.fail(failure, !failure.code.is_retryable(), None);
+        }
+    }
+
+    /// A member's attempt ended for good.
+    pub fn end(&mut self, finish: &Finish, state: State, dead: Option<Offset>) {
+        match (state, &finish.report.failure) {
+            (State::Complete, _) => self.ok += 1,
+            (State::Failed, Some(failure)) => self.fail(failure, finish.is_hard_failure(), dead),
+            (State::Failed, None) => self.failed += 1,
+            (State::Queued | State::Processing | State::Cancelled, _) => {}
+        }
+    }
+
+    /// A member failed.
+    pub fn fail(&mut self, failure: &Failure, hard: bool, dead: Option<Offset>) {
+        self.failed += 1;
+        self.hard += i64::from(hard);
+        self.last_failure = Some((failure.code, failure.public_message().to_owned()));
+        self.dead_offset = dead.or(self.dead_offset);
+    }
+
+    /// A failed member got a new generation.
+    pub fn reopen(&mut self, failed_with: Option<Code>) {
+        self.failed -= 1;
+        self.hard -= i64::from(failed_with.is_some_and(|code| !code.is_retryable()));
+    }
+
+    /// What the batch becomes; `None` when nothing changes.
+    pub fn apply(&self, id: BatchId, before: &BatchCount, rule: EndRule) -> Result<Option<BatchCount>> {
+        if before.sealed && *self == Self::sealed() {
+            return Ok(None);
+        }
+        if before.sealed && self.total > 0 {
+            return Err(StoreError::Invalid(format!("batch {id} is sealed and takes no further members")));
+        }
+        let c = &before.counters;
+        let counters = Counters {
+            total: c.total.saturating_add_signed(self.total),
+            ok: c.ok.saturating_add_signed(self.ok),
+            failed: c.failed.saturating_add_signed(self.failed),
+            hard: c.hard.saturating_add_signed(self.hard),
+            cancelled: c.cancelled.saturating_add_signed(self.cancelled),
+        };
+        let sealed = before.sealed || self.seal;
+        Ok(Some(BatchCount { state: end_state(&counters, sealed, rule), sealed, counters }))
+    }
+}
