@@ -23,7 +23,7 @@ pub use context::Context;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use input::{Enqueue, Input};
-pub use options::Options;
+pub use options::{BreakerOf, Options};
 pub use permanent::Permanent;
 pub use runtime::Running;
 pub use workload::Workload;

@@ -1,9 +1,16 @@
 //! The numbers of a worker.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use redrive_model::Target;
+use redrive_model::breaker::Config;
+
+/// The numbers of the breaker of each target.
+pub type BreakerOf = Arc<dyn Fn(&Target) -> Config + Send + Sync>;
+
 /// How an engine works. The defaults are those of the contract.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// What operators call this process.
     pub name: String,
@@ -24,6 +31,8 @@ pub struct Options {
     pub stuck_limit: usize,
     /// How long a handler may take to end after it was told to.
     pub grace: Duration,
+    /// The numbers of each target's breaker.
+    pub breaker: BreakerOf,
 }
 
 impl Default for Options {
@@ -38,6 +47,7 @@ impl Default for Options {
             drain: Duration::from_secs(25),
             stuck_limit: 8,
             grace: Duration::from_secs(5),
+            breaker: Arc::new(|_| Config::default()),
         }
     }
 }
@@ -51,5 +61,14 @@ impl Options {
     /// A fifth of the lease before it ends, side effects stop when it could not be extended.
     pub(crate) fn margin(&self) -> Duration {
         self.lease_ttl / 5
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("name", &self.name)
+            .field("lease_ttl", &self.lease_ttl)
+            .finish_non_exhaustive()
     }
 }

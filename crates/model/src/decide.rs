@@ -51,6 +51,8 @@ pub enum Outcome {
     },
     /// The worker drains and gives the job back.
     Released,
+    /// The worker claimed it and cannot start it after all: it drains, or a target was held meanwhile.
+    Unstarted,
     /// The lease ran out and the worker is gone.
     Crashed,
     /// The lease ran out or was lost, and the worker lives.
@@ -147,10 +149,20 @@ words!(
         Throttle = "throttled",
         /// A breaker's probe failed; the job keeps its place in the queue, so that the oldest held one stays the probe.
         ProbeRefund = "probe_refunded",
+        /// It was claimed and never started; it keeps its place too.
+        Return = "returned",
         /// Our own surroundings are at fault.
         Environment = "environment",
     }
 );
+
+impl Requeue {
+    /// Whether the job keeps its place in the queue, whatever the due time says.
+    #[must_use]
+    pub const fn keeps_place(self) -> bool {
+        matches!(self, Self::ProbeRefund | Self::Return)
+    }
+}
 
 /// When a requeued job may run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,6 +233,9 @@ pub fn decide(outcome: Outcome, job: &JobFacts, policy: &Policy, now: Timestamp,
         Outcome::Done(done) => d.done(done),
         Outcome::Failed { code, retry_after } => d.failed(code, retry_after),
         Outcome::Released => d.released(),
+        Outcome::Unstarted => {
+            d.requeue(Requeue::Return, Due::In(Duration::ZERO), Charge::GiveBack, Rule::NeverStarted)
+        }
         Outcome::Crashed => d.crashed(),
         Outcome::LeaseLost => d.lease_lost(),
     }

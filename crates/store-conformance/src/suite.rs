@@ -79,6 +79,7 @@ macro_rules! suite {
                 r13_a_crash_charges_attempt_and_crash_counter,
                 r13_a_crash_at_the_cap_ends_the_job,
                 r14_a_healthy_run_resets_a_permanent_jobs_counter,
+                what_never_started_costs_nothing_and_keeps_its_place,
                 r19_an_unregistered_kind_is_kept_and_not_burned,
                 r20_an_input_that_cannot_be_read_dies_with_its_own_code,
             }

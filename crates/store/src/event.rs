@@ -79,7 +79,9 @@ impl EventKind {
     pub const fn of_requeue(why: Requeue) -> Self {
         match why {
             Requeue::Retry => Self::Retry,
-            Requeue::Release | Requeue::ProbeRefund | Requeue::Environment => Self::Released,
+            Requeue::Release | Requeue::Return | Requeue::ProbeRefund | Requeue::Environment => {
+                Self::Released
+            }
             Requeue::Reclaim => Self::Reclaimed,
             Requeue::Snooze | Requeue::AwaitBatch | Requeue::Throttle => Self::Snoozed,
             Requeue::Reschedule => Self::Queued,

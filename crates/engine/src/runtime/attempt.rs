@@ -1,15 +1,20 @@
 //! One attempt: run the handler, decide, record.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use redrive_model::{Code, Done, Failure, Outcome, Target, decide, instant};
+use redrive_model::breaker::Call;
+use redrive_model::{Class, Code, Done, Failure, Outcome, Target, decide, instant};
 use redrive_store::{Claimed, Finish, Finished};
 use tokio::time::Instant;
 
-use super::Worker;
 use super::slots::{Started, Why};
+use super::{Worker, breakers};
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
+
+/// Throttled without a word on how long.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// Runs the attempt to its end and records it.
 pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
@@ -22,6 +27,7 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
     };
     let input = std::mem::take(&mut claimed.input);
     let ctx = Context::new(worker.store.clone(), &claimed, cancel.clone());
+    let epochs = worker.breakers.epochs(&claimed.targets);
     let began = Instant::now();
     let handler = registered.handler.clone().run(ctx.clone(), input);
     let dropped = async {
@@ -33,15 +39,20 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
         ended = handler => Some(ended),
         () = dropped => None,
     };
-    let why = worker.slots.ended(&claimed);
+    let why = worker.slots.why(claimed.lease);
     metrics::histogram!("redrive_job_processing_duration_seconds", "workload" => claimed.workload.to_string())
         .record(began.elapsed().as_secs_f64());
     if why == Some(Why::Lost) {
         super::lost(&claimed);
+        worker.breakers.take_probe(claimed.lease);
+        worker.slots.ended(&claimed);
         worker.slots.forget(claimed.lease);
         return;
     }
     let (outcome, failure) = outcome(&claimed, ended, why);
+    // The next one starts when the breakers know: else it runs into what this one has just met.
+    blame(&worker, &registered, &claimed, &epochs, outcome, failure.as_ref()).await;
+    worker.slots.ended(&claimed);
     record(&worker, &registered, &claimed, since, outcome, failure, ctx.take_result()).await;
 }
 
@@ -111,6 +122,42 @@ fn outcome(
         (_, Some(Why::Doubt | Why::Lost)) => (Outcome::LeaseLost, None),
         (Some(Err(failure)), None) => failed(failure),
         (None, None) => failed(Failure::new(Code::SystemTimeout, "the attempt was stopped")),
+    }
+}
+
+/// Tells the breakers how the calls of this attempt ended. What the other side asked for is written before the job's
+/// end, so that nobody runs into it meanwhile.
+async fn blame(
+    worker: &Worker,
+    registered: &Registered,
+    claimed: &Claimed,
+    epochs: &[u64],
+    outcome: Outcome,
+    failure: Option<&Failure>,
+) {
+    let blamed = failure.and_then(|failure| blamed(failure, claimed));
+    let call = match (outcome, failure) {
+        (Outcome::Done(Done::Snooze(_) | Done::AwaitBatch(_)), _) => Call::Neutral,
+        (Outcome::Done(_), _) => Call::Success,
+        (Outcome::Failed { .. }, Some(failure)) => Call::of(failure.code),
+        _ => Call::Neutral,
+    };
+    if let Some((target, probe)) = worker.breakers.take_probe(claimed.lease) {
+        // A failure that is blamed on somebody else says nothing about this target.
+        let about = blamed.as_ref().is_none_or(|blamed| *blamed == target);
+        breakers::probe_ended(worker, &target, probe, if about { call } else { Call::Neutral }).await;
+    } else {
+        for (target, epoch) in claimed.targets.iter().zip(epochs) {
+            if call == Call::Success || blamed.as_ref() == Some(target) {
+                worker.breakers.note(target, call, *epoch);
+            }
+        }
+    }
+    if let (Some(target), Some(failure)) = (&blamed, failure)
+        && failure.code.class() == Class::Throttled
+    {
+        let cap = registered.rules.policy.retry_after_cap;
+        breakers::throttle(worker, target, failure.retry_after.unwrap_or(SHORT_WAIT).min(cap)).await;
     }
 }
 

@@ -7,10 +7,13 @@ use redrive_model::instant;
 use redrive_model::limits::MAX_CLAIM;
 use redrive_store::{Claim, ClaimMode, Claimed, StoreError};
 
-use super::{Worker, attempt};
+use super::{Worker, attempt, give_held_back};
 
 /// Between two claims while the store is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// After the store gave out what we think is held.
+const DISAGREED: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(worker: Arc<Worker>) {
     let mut failures = 0u32;
@@ -41,6 +44,11 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             Ok(claimed) => {
                 failures = 0;
                 worker.slots.take_in(claimed);
+                // A target may have been held while the claim was on its way. Should we and the store not agree about
+                // that, we do not ask again at once.
+                if give_held_back(&worker).await > 0 {
+                    tokio::time::sleep(DISAGREED).await;
+                }
             }
             Err(error) => {
                 failures = failures.saturating_add(1);

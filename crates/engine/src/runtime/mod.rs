@@ -2,7 +2,9 @@
 
 mod attempt;
 mod beat;
+mod breakers;
 mod claim;
+mod probe;
 mod record;
 mod report;
 mod slots;
@@ -18,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
+use breakers::Breakers;
 use record::Recorder;
 use slots::{Slots, Why};
 
@@ -30,6 +33,7 @@ pub(crate) struct Worker {
     pub(crate) clock: Arc<StoreClock>,
     slots: Slots,
     recorder: Recorder,
+    breakers: Breakers,
     /// Nothing new is claimed.
     draining: CancellationToken,
     /// Leases are no longer kept.
@@ -62,6 +66,7 @@ impl Running {
             options,
             clock,
             slots: Slots::default(),
+            breakers: Breakers::default(),
             draining: CancellationToken::new(),
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),
@@ -71,6 +76,8 @@ impl Running {
             tokio::spawn(beat::run(worker.clone())),
             tokio::spawn(beat::watch(worker.clone())),
             tokio::spawn(beat::safety_net(worker.clone())),
+            tokio::spawn(breakers::run(worker.clone())),
+            tokio::spawn(probe::run(worker.clone())),
         ];
         Self { worker, claiming, keeping }
     }
@@ -105,7 +112,7 @@ impl Running {
         if let Some(claiming) = self.claiming.take() {
             let _ = claiming.await;
         }
-        give_back(&worker).await;
+        give_back(&worker, worker.slots.take_waiting(|_| true)).await;
         let until = Instant::now() + worker.options.drain;
         idle(&worker, until).await;
         worker.slots.end_some(|_| true, Why::Drain);
@@ -126,13 +133,23 @@ impl Drop for Running {
 }
 
 /// Gives back what was claimed and has not started.
-async fn give_back(worker: &Worker) {
-    for claimed in worker.slots.take_waiting() {
-        if let Some(registered) = worker.registry.get(&claimed.workload) {
-            let since = Instant::now();
-            attempt::record(worker, registered, &claimed, since, Outcome::Released, None, None).await;
-        }
+async fn give_back(worker: &Worker, unstarted: Vec<Claimed>) {
+    let back = unstarted.iter().filter_map(|claimed| {
+        let registered = worker.registry.get(&claimed.workload)?;
+        Some(attempt::record(worker, registered, claimed, Instant::now(), Outcome::Unstarted, None, None))
+    });
+    futures::future::join_all(back).await;
+}
+
+/// Gives back whatever waits here for a target that lets nobody pass just now. Answers how many that were.
+async fn give_held_back(worker: &Worker) -> usize {
+    let now = worker.clock.now();
+    let held = worker.slots.take_waiting(|claimed| worker.breakers.blocks(&claimed.targets, now));
+    let count = held.len();
+    if count > 0 {
+        give_back(worker, held).await;
     }
+    count
 }
 
 /// Waits until nothing is held, at most until then.

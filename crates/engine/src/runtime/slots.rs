@@ -63,6 +63,18 @@ struct Held {
 }
 
 impl Held {
+    fn new(claimed: &Claimed) -> Self {
+        Self {
+            workload: claimed.workload.clone(),
+            targets: claimed.targets.clone(),
+            since: Instant::now(),
+            cancel: CancellationToken::new(),
+            why: None,
+            runs: None,
+            stuck: false,
+        }
+    }
+
     fn end(&mut self, why: Why) {
         self.why.get_or_insert(why);
         self.cancel.cancel();
@@ -121,17 +133,8 @@ impl Slots {
     pub(crate) fn take_in(&self, claimed: Vec<Claimed>) {
         let mut state = self.state();
         for claimed in claimed {
-            let held = Held {
-                workload: claimed.workload.clone(),
-                targets: claimed.targets.clone(),
-                since: Instant::now(),
-                cancel: CancellationToken::new(),
-                why: None,
-                runs: None,
-                stuck: false,
-            };
             // What a lost answer has brought in twice is one lease.
-            if state.held.insert(claimed.lease, held).is_some() {
+            if state.held.insert(claimed.lease, Held::new(&claimed)).is_some() {
                 continue;
             }
             state.waiting.push_back(claimed);
@@ -159,24 +162,23 @@ impl Slots {
         };
         let at = state.waiting.iter().position(fits)?;
         let claimed = state.waiting.remove(at)?;
-        let timeout =
-            registry.get(&claimed.workload).map_or(Duration::ZERO, |r| r.rules.policy.attempt_timeout);
-        *state.running.entry(claimed.workload.clone()).or_insert(0) += 1;
-        for target in claimed.targets.iter() {
-            *state.at.entry(target.clone()).or_insert(0) += 1;
-        }
-        let now = Instant::now();
-        let held = state.held.get_mut(&claimed.lease)?;
-        held.runs = Some((now, now + timeout));
-        Some(Started { claimed, cancel: held.cancel.clone(), since: held.since })
+        Some(state.start(claimed, registry))
     }
 
-    /// The handler has ended: its slot is free, its lease is kept until its end is written. Answers why it was told to
-    /// end, if it was.
-    pub(crate) fn ended(&self, claimed: &Claimed) -> Option<Why> {
+    /// Takes a job in and starts it whether a slot is free or not: a probe waits for nobody.
+    pub(crate) fn start_now(&self, claimed: Claimed, registry: &Registry) -> Started {
+        self.state().start(claimed, registry)
+    }
+
+    /// Why this attempt was told to end, if it was.
+    pub(crate) fn why(&self, lease: Lease) -> Option<Why> {
+        self.state().held.get(&lease)?.why
+    }
+
+    /// The handler has ended: its slot is free, its lease is kept until its end is written.
+    pub(crate) fn ended(&self, claimed: &Claimed) {
         let mut state = self.state();
-        let held = state.held.get_mut(&claimed.lease)?;
-        let why = held.why;
+        let Some(held) = state.held.get_mut(&claimed.lease) else { return };
         let (runs, was_stuck) = (held.runs.take(), std::mem::take(&mut held.stuck));
         if was_stuck {
             state.stuck = state.stuck.saturating_sub(1);
@@ -188,7 +190,6 @@ impl Slots {
         }
         drop(state);
         self.changed.notify_one();
-        why
     }
 
     /// Its end is written, or nobody may write it any more.
@@ -252,9 +253,13 @@ impl Slots {
         stuck
     }
 
-    /// What has not started yet, taken out for being given back.
-    pub(crate) fn take_waiting(&self) -> Vec<Claimed> {
-        self.state().waiting.drain(..).collect()
+    /// What of this kind has not started yet, taken out for being given back.
+    pub(crate) fn take_waiting(&self, of: impl Fn(&Claimed) -> bool) -> Vec<Claimed> {
+        let mut state = self.state();
+        let (out, stays): (VecDeque<Claimed>, VecDeque<Claimed>) =
+            std::mem::take(&mut state.waiting).into_iter().partition(of);
+        state.waiting = stays;
+        Vec::from(out)
     }
     /// How many leases there are.
     pub(crate) fn held(&self) -> usize {
@@ -268,6 +273,19 @@ impl Slots {
 }
 
 impl State {
+    fn start(&mut self, claimed: Claimed, registry: &Registry) -> Started {
+        let policy = registry.get(&claimed.workload).map(|r| &r.rules.policy);
+        let timeout = policy.map_or(Duration::ZERO, |policy| policy.attempt_timeout);
+        *self.running.entry(claimed.workload.clone()).or_insert(0) += 1;
+        for target in claimed.targets.iter() {
+            *self.at.entry(target.clone()).or_insert(0) += 1;
+        }
+        let now = Instant::now();
+        let held = self.held.entry(claimed.lease).or_insert_with(|| Held::new(&claimed));
+        held.runs = Some((now, now + timeout));
+        Started { cancel: held.cancel.clone(), since: held.since, claimed }
+    }
+
     fn free(&mut self, workload: &WorkloadName, targets: &TargetSet) {
         if let Some(running) = self.running.get_mut(workload) {
             *running = running.saturating_sub(1);

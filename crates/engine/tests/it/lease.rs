@@ -98,7 +98,7 @@ async fn a_zombies_result_is_refused() {
     assert_eq!(asleep.drain().await, 0);
     let row = bench.row(id).await;
     assert_eq!((row.state, row.result), (State::Cancelled, None));
-    assert_eq!(bench.store.attempts(id).await.unwrap()[0].late.as_deref(), Some("complete"));
+    assert_eq!(bench.outcomes(id).await, ["cancelled"]);
 }
 
 /// A job that is cancelled while it runs tells its handler within a heartbeat.

@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod breaker;
 mod drain;
 mod kit;
 mod lease;

@@ -36,6 +36,8 @@ words!(
         ProbeFailed = "probe_failed",
         /// A drain gave the job back.
         ReleasedUncharged = "released_uncharged",
+        /// It was claimed and never started.
+        NeverStarted = "never_started",
         /// A drain gave the job back once too often.
         ReleasedTooOften = "released_too_often",
         /// First crash.
@@ -85,6 +87,9 @@ impl Rule {
             Self::Throttled => "The other side asked for time; the job waits and loses no attempt.",
             Self::ThrottledTooLong => "The other side asked for more time than throttling may take.",
             Self::EnvironmentAtFault => "Our own surroundings are at fault; the attempt was given back.",
+            Self::NeverStarted => {
+                "It was claimed but could not be started; it was given back and keeps its place."
+            }
             Self::ProbeFailed => "The attempt only asked whether the target is back; it was given back.",
             Self::ReleasedUncharged => "The worker was stopping; the attempt was given back.",
             Self::ReleasedTooOften => {

@@ -196,6 +196,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
             }
         }),
         Just(Outcome::Released),
+        Just(Outcome::Unstarted),
         Just(Outcome::Crashed),
         Just(Outcome::LeaseLost),
         Just(Outcome::Done(Done::Snooze(Duration::from_secs(1)))),
@@ -249,5 +250,15 @@ fn every_rule_has_a_sentence_that_ends() {
     for rule in Rule::ALL {
         assert!(rule.sentence().ends_with('.'));
         assert_eq!(Rule::parse(rule.as_str()), Some(*rule));
+    }
+}
+
+#[test]
+fn what_never_started_is_given_back_however_often() {
+    for releases in [0, 5, 500] {
+        let d = run(Outcome::Unstarted, &JobFacts { releases, ..facts(3) }, &Policy::reliability());
+        let NextStep::Requeue { why, charge, .. } = d.step else { panic!("{d:?}") };
+        assert_eq!((why, charge, d.because), (Requeue::Return, Charge::GiveBack, Rule::NeverStarted));
+        assert!(why.keeps_place());
     }
 }

@@ -175,6 +175,7 @@ fn after(attempt: &AttemptRow) -> After {
         | Requeue::AwaitBatch
         | Requeue::Throttle
         | Requeue::ProbeRefund
+        | Requeue::Return
         | Requeue::Environment => After::GivenBack,
         Requeue::Reschedule => After::StartsAgain,
     }

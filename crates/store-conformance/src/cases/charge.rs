@@ -191,3 +191,18 @@ async fn crash(k: &Kit<'_>) {
     k.reclaim(&expired[0]).await;
     k.advance(secs(3_600)).await;
 }
+
+/// A job that was claimed and could not be started is given back as if it had never been claimed.
+pub async fn what_never_started_costs_nothing_and_keeps_its_place(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let ids = k.put_n(3).await;
+    for _ in 0..8 {
+        let claimed = k.claim_one().await;
+        assert_eq!(claimed.lease.job, ids[0], "it keeps its place");
+        k.advance(secs(10)).await;
+        k.end(&claimed, Outcome::Unstarted).await;
+    }
+    let row = k.row(ids[0]).await;
+    assert_eq!((row.attempt, row.releases, row.crashes), (0, 0, 0));
+    k.audit().await;
+}

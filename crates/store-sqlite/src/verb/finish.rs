@@ -168,7 +168,7 @@ fn requeue(tx: &mut Tx<'_>, f: &Finish, before: &Before) -> Result<(State, &'sta
         Due::Batch(id) => (NEVER, Some(blob(id.as_uuid()))),
     };
     // A failed probe keeps its place: the oldest held job stays the probe.
-    let due_at = Some(due_at).filter(|_| *why != Requeue::ProbeRefund);
+    let due_at = Some(due_at).filter(|_| !why.keeps_place());
     let attempt = match charge {
         Charge::Keep => before.attempt,
         Charge::GiveBack => before.attempt.saturating_sub(1),

@@ -56,7 +56,7 @@ impl Reference {
                     Due::Batch(id) if self.has_ended(*id) => (self.now, None),
                     Due::Batch(id) => (Timestamp::MAX, Some(*id)),
                 };
-                if *why == Requeue::ProbeRefund {
+                if why.keeps_place() {
                     // The oldest held job stays the probe.
                     job.due_at = before.due_at;
                 }

@@ -1,0 +1,220 @@
+//! How calls to targets end, counted for everybody: shared rows, changed by compare-and-swap.
+//!
+//! Results are gathered here and written about once a second. Any worker may open a breaker; only the one fenced probe,
+//! or a person, closes it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redrive_model::breaker::{Breaker, Call, Probe};
+use redrive_model::{Target, TargetSet, Timestamp, instant};
+use redrive_store::{BreakerRow, Lease, Store, Swapped};
+use tokio::sync::Notify;
+
+use super::Worker;
+use crate::ids;
+
+/// Results wait so long before they are written.
+const FLUSH: Duration = Duration::from_secs(1);
+/// So many results per target are kept while the store is away.
+const MOST_PENDING: usize = 1_000;
+/// Somebody else was faster so often: leave it to them.
+const TRIES: u32 = 10;
+
+/// What this worker knows about breakers, and what it has not told yet.
+#[derive(Default)]
+pub(crate) struct Breakers {
+    state: Mutex<State>,
+    urgent: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// Calls that ended, with the breaker's epoch when they started.
+    pending: HashMap<Target, Vec<(Call, u64)>>,
+    /// The epoch of every breaker that has a row.
+    epochs: HashMap<Target, u64>,
+    /// Targets that let nobody pass, as far as we know, and until when.
+    blocked: HashMap<Target, Timestamp>,
+    /// Probes that run here.
+    probes: HashMap<Lease, (Target, Probe)>,
+}
+
+impl Breakers {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The epochs of these targets now: a call that starts now is judged by them.
+    pub(crate) fn epochs(&self, targets: &TargetSet) -> Vec<u64> {
+        let state = self.state();
+        targets.iter().map(|target| state.epochs.get(target).copied().unwrap_or(0)).collect()
+    }
+
+    /// A call to this target ended.
+    pub(crate) fn note(&self, target: &Target, call: Call, epoch: u64) {
+        let mut state = self.state();
+        // Nothing is known against it: a success says nothing new, and costs nothing.
+        if call == Call::Neutral
+            || call == Call::Success
+                && !state.epochs.contains_key(target)
+                && !state.pending.contains_key(target)
+        {
+            return;
+        }
+        let pending = state.pending.entry(target.clone()).or_default();
+        if pending.len() < MOST_PENDING {
+            pending.push((call, epoch));
+        }
+        drop(state);
+        if call == Call::Unreachable {
+            self.urgent.notify_one();
+        }
+    }
+
+    /// The probe that this lease is, if it is one.
+    pub(crate) fn take_probe(&self, lease: Lease) -> Option<(Target, Probe)> {
+        self.state().probes.remove(&lease)
+    }
+
+    pub(crate) fn put_probe(&self, lease: Lease, target: Target, probe: Probe) {
+        self.state().probes.insert(lease, (target, probe));
+    }
+
+    /// What a look at all rows has told.
+    pub(crate) fn learn(&self, rows: &[BreakerRow], now: Timestamp) {
+        let mut state = self.state();
+        state.epochs = rows.iter().map(|row| (row.target.clone(), row.breaker.epoch)).collect();
+        let until = |row: &BreakerRow| row.breaker.gate().blocked_until.filter(|until| *until > now);
+        state.blocked = rows.iter().filter_map(|row| Some((row.target.clone(), until(row)?))).collect();
+    }
+
+    /// What one row looks like now.
+    fn learn_one(&self, target: &Target, breaker: &Breaker) {
+        let mut state = self.state();
+        state.epochs.insert(target.clone(), breaker.epoch);
+        match breaker.gate().blocked_until {
+            Some(until) => state.blocked.insert(target.clone(), until),
+            None => state.blocked.remove(target),
+        };
+    }
+
+    /// Whether one of these targets lets nobody pass now.
+    pub(crate) fn blocks(&self, targets: &TargetSet, now: Timestamp) -> bool {
+        let state = self.state();
+        let blocked = |target: &Target| state.blocked.get(target).is_some_and(|until| *until > now);
+        !state.blocked.is_empty() && targets.iter().any(blocked)
+    }
+}
+
+/// Writes down what has gathered, for as long as the worker works.
+pub(crate) async fn run(worker: Arc<Worker>) {
+    loop {
+        let stopped = tokio::select! {
+            () = tokio::time::sleep(FLUSH.mul_f64(0.8 + 0.4 * ids::fraction())) => false,
+            () = worker.breakers.urgent.notified() => false,
+            () = worker.stopped.cancelled() => true,
+        };
+        let pending = std::mem::take(&mut worker.breakers.state().pending);
+        for (target, calls) in pending {
+            let config = (worker.options.breaker)(&target);
+            let record = |breaker: &mut Breaker, now: Timestamp| {
+                for (call, epoch) in &calls {
+                    breaker.record(&config, now, ids::draw(), *call, *epoch);
+                }
+            };
+            match change(&*worker.store, &target, record).await {
+                Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker),
+                Err(error) => {
+                    tracing::debug!(event = "breaker.not_written", %target, "{error}");
+                    let mut state = worker.breakers.state();
+                    let kept = state.pending.entry(target).or_default();
+                    kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
+                }
+            }
+        }
+        if stopped {
+            return;
+        }
+        super::give_held_back(&worker).await;
+    }
+}
+
+/// Changes the breaker of a target, whoever else changes it at the same time. Answers what `f` said and the breaker as
+/// it is now.
+pub(crate) async fn change<T>(
+    store: &dyn Store,
+    target: &Target,
+    mut f: impl FnMut(&mut Breaker, Timestamp) -> T,
+) -> redrive_store::Result<(T, Breaker)> {
+    let mut tries = 0;
+    loop {
+        let now = store.now().await?;
+        let row = store.breaker(target).await?;
+        let version = row.as_ref().map(|row| row.version);
+        let before = row.map_or_else(|| Breaker::new(now), |row| row.breaker);
+        let mut breaker = before.clone();
+        let said = f(&mut breaker, now);
+        if breaker == before {
+            return Ok((said, breaker));
+        }
+        match store.swap_breaker(target, version, &breaker).await? {
+            Swapped::Done(_) => {
+                report(target, &before, &breaker);
+                return Ok((said, breaker));
+            }
+            Swapped::Stale if tries >= TRIES => return Ok((said, before)),
+            Swapped::Stale => {
+                tries += 1;
+                tokio::time::sleep(Duration::from_millis(5).mul_f64(f64::from(tries) * ids::fraction()))
+                    .await;
+            }
+        }
+    }
+}
+
+/// A probe came back.
+pub(crate) async fn probe_ended(worker: &Worker, target: &Target, probe: Probe, call: Call) {
+    let config = (worker.options.breaker)(target);
+    let ended = |breaker: &mut Breaker, now: Timestamp| {
+        breaker.probe_ended(&config, now, ids::draw(), probe.epoch, call)
+    };
+    match change(&*worker.store, target, ended).await {
+        Ok((_, breaker)) => worker.breakers.learn_one(target, &breaker),
+        Err(error) => {
+            tracing::warn!(event = "breaker.probe_not_written", %target, "{error}: another probe follows");
+        }
+    }
+}
+
+/// The target asked for time: everybody who depends on it waits.
+pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
+    let asked = |breaker: &mut Breaker, now: Timestamp| breaker.throttle(instant::after(now, wait));
+    match change(&*worker.store, target, asked).await {
+        Ok(((), breaker)) => {
+            worker.breakers.learn_one(target, &breaker);
+            super::give_held_back(worker).await;
+        }
+        Err(error) => tracing::warn!(event = "breaker.throttle_not_written", %target, "{error}"),
+    }
+}
+
+fn report(target: &Target, before: &Breaker, after: &Breaker) {
+    let (from, to) = (before.phase_name(), after.phase_name());
+    let level = match to {
+        "closed" => 0.0,
+        "ramp" => 0.25,
+        "half_open" => 0.5,
+        _ => 1.0,
+    };
+    metrics::gauge!("redrive_breaker_state", "target" => target.to_string()).set(level);
+    if from == to {
+        return;
+    }
+    if to == "open" {
+        tracing::error!(event = "breaker.opened", %target, from, "too many calls failed: jobs that depend on it wait");
+    } else {
+        tracing::warn!(event = "breaker.moved", %target, from, to, "the breaker moved");
+    }
+}

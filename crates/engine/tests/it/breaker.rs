@@ -1,0 +1,157 @@
+//! Breakers: a target that is down costs its jobs nothing, is tried by one of them, and comes back slowly.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use redrive_engine::model::breaker::{Breaker, Config, Phase};
+use redrive_engine::model::{Code, State, Target};
+use redrive_engine::{Done, Failure, Options};
+use tokio::sync::Semaphore;
+
+use crate::bench::{Bench, eventually, quick};
+use crate::kit::{Does, Task, at_once};
+
+fn gateway() -> Target {
+    Target::new("gateway").unwrap()
+}
+
+fn task(n: u64) -> Task {
+    Task { target: Some("gateway".into()), ..Task::n(n) }
+}
+
+/// Opens after three failures in a row, and is tried again soon.
+fn touchy() -> Options {
+    let config = Config {
+        cooldown: Duration::from_millis(200),
+        cooldown_ceiling: Duration::from_millis(400),
+        probe_ttl: Duration::from_secs(20),
+        ramp_end: 4,
+        ..Config::for_timeout(Duration::from_secs(1))
+    };
+    Options { breaker: Arc::new(move |_| config.clone()), ..quick() }
+}
+
+async fn phase(bench: &Bench) -> Option<Phase> {
+    bench.store.breaker(&gateway()).await.unwrap().map(|row| row.breaker.phase)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_target_holds_its_jobs_and_lets_them_go_when_it_is_back() {
+    let bench = Bench::new().await;
+    let engine = bench.engine_with(touchy()).await;
+    let (down, calls) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (d, c) = (down.clone(), calls.clone());
+    let mut does = Does::new(move |_, _| {
+        let (down, calls) = (d.clone(), c.clone());
+        async move {
+            calls.fetch_add(1, Ordering::SeqCst);
+            if down.load(Ordering::SeqCst) {
+                return Err(Failure::new(Code::TargetUnreachable, "nobody there"));
+            }
+            Ok(Done::Complete)
+        }
+    });
+    does.policy = at_once(100);
+    engine.register(does);
+    let tasks: Vec<Task> = (0..40).map(task).collect();
+    let jobs = engine.enqueue_many(&tasks).await.unwrap();
+    let running = engine.start();
+    let failed_probes = async |n: u32| {
+        eventually(async || {
+            let row = bench.store.breaker(&gateway()).await.unwrap();
+            row.is_some_and(|row| row.breaker.reopened >= n).then_some(())
+        })
+        .await;
+        calls.load(Ordering::SeqCst)
+    };
+    let (one, four) = (failed_probes(1).await, failed_probes(4).await);
+    assert!(four - one <= 4, "{} calls for three probes", four - one);
+    down.store(false, Ordering::SeqCst);
+    for job in jobs {
+        bench.until(job.job(), State::Complete).await;
+    }
+    eventually(async || {
+        matches!(phase(&bench).await, Some(Phase::Closed | Phase::Ramp { .. })).then_some(())
+    })
+    .await;
+    running.drain().await;
+}
+
+/// However many engines look at an open breaker, one job tries the target.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_probe_among_eight_engines() {
+    let bench = Bench::new().await;
+    let now = bench.store.now().await.unwrap();
+    let mut breaker = Breaker::new(now);
+    breaker.phase = Phase::Open { until: now };
+    bench.store.swap_breaker(&gateway(), None, &breaker).await.unwrap();
+    let (entered, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let mut engines = Vec::new();
+    for _ in 0..8 {
+        let engine = bench.engine_with(touchy()).await;
+        let (e, g) = (entered.clone(), gate.clone());
+        engine.register(Does::new(move |_, _| {
+            let (entered, gate) = (e.clone(), g.clone());
+            async move {
+                entered.fetch_add(1, Ordering::SeqCst);
+                gate.acquire().await.unwrap().forget();
+                Ok(Done::Complete)
+            }
+        }));
+        engines.push(engine);
+    }
+    let tasks: Vec<Task> = (0..20).map(task).collect();
+    let jobs = engines[0].enqueue_many(&tasks).await.unwrap();
+    let running: Vec<_> = engines.iter().map(|engine| engine.start()).collect();
+    eventually(async || (entered.load(Ordering::SeqCst) >= 1).then_some(())).await;
+    // Every engine has beaten, and so looked about, several times since.
+    let first = bench.store.now().await.unwrap();
+    eventually(async || {
+        let seen = bench.store.workers().await.unwrap();
+        let late = redrive_engine::model::instant::after(first, Duration::from_millis(1_500));
+        (seen.len() == 8 && seen.iter().all(|worker| worker.seen_at >= late)).then_some(())
+    })
+    .await;
+    assert_eq!(entered.load(Ordering::SeqCst), 1, "one probe");
+    gate.add_permits(1_000);
+    for job in jobs {
+        bench.until(job.job(), State::Complete).await;
+    }
+    for running in running {
+        running.drain().await;
+    }
+}
+
+/// The other side asked for time: everybody waits, nobody pays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_asks_for_time_gets_it() {
+    let bench = Bench::new().await;
+    let engine = bench.engine_with(touchy()).await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let c = calls.clone();
+    let mut does = Does::new(move |_, _| {
+        let calls = c.clone();
+        async move {
+            if calls.fetch_add(1, Ordering::SeqCst) == 0 {
+                let failure =
+                    Failure::new(Code::TargetThrottled, "429").retry_after(Duration::from_millis(600));
+                return Err(failure);
+            }
+            Ok(Done::Complete)
+        }
+    });
+    does.concurrency = 1;
+    engine.register(does);
+    let first = engine.enqueue(&task(1)).await.unwrap();
+    let second = engine.enqueue(&task(2)).await.unwrap();
+    let running = engine.start();
+    let row = bench.until(first, State::Complete).await;
+    assert_eq!(row.attempt, 1, "waiting costs no attempt");
+    assert_eq!(bench.outcomes(first).await, ["throttled", "complete"]);
+    let other = bench.until(second, State::Complete).await;
+    let asked = bench.store.attempts(first).await.unwrap()[0].ended_at;
+    let waited = redrive_engine::model::instant::between(asked, other.started_at.unwrap());
+    assert!(waited >= Duration::from_millis(590), "the second waited only {waited:?}");
+    running.drain().await;
+}
