@@ -202,6 +202,7 @@ macro_rules! suite {
                 cancel_stops_what_waits_or_runs,
                 reschedule_moves_what_waits,
                 the_next_due_time_is_the_earliest,
+                a_job_that_waits_to_run_alone_is_seen,
                 waiting_for_work_ends_when_there_is_some,
                 o10_pauses_can_be_repeated_and_cover_one_or_all,
                 s4_a_pause_keeps_what_is_there,

@@ -128,6 +128,7 @@ statements! {
     swap_breaker
     tallies
     update_batches
+    waits_alone
     workers
 }
 

@@ -234,6 +234,10 @@ impl Store for PostgresStore {
         repeating!(overview::workers(&self.inner))
     }
 
+    async fn waits_alone(&self, workloads: &[WorkloadName]) -> Result<bool> {
+        repeating!(overview::waits_alone(&self.inner, workloads))
+    }
+
     async fn next_due(&self) -> Result<Option<Timestamp>> {
         repeating!(overview::next_due(&self.inner))
     }

@@ -91,6 +91,7 @@ statements! {
     UPDATE_BATCH = "update_batch";
     UPSERT_GROUP = "upsert_group";
     WAKE_WAITERS = "wake_waiters";
+    WAITS_ALONE = "waits_alone";
     WORKERS = "workers";
 }
 

@@ -228,8 +228,14 @@ impl Store for SqliteStore {
         self.read(read::workers).await
     }
 
+    async fn waits_alone(&self, workloads: &[WorkloadName]) -> Result<bool> {
+        let (workloads, now) = (workloads.to_vec(), self.clock.now());
+        self.read(move |conn| read::waits_alone(conn, &workloads, now)).await
+    }
+
     async fn next_due(&self) -> Result<Option<Timestamp>> {
-        self.read(read::next_due).await
+        let now = self.clock.now();
+        self.read(move |conn| read::next_due(conn, now)).await
     }
 
     async fn wait_for_work(&self, at_most: Duration) {

@@ -60,7 +60,11 @@ pub trait Store: Send + Sync + 'static {
     /// All workers that are known.
     async fn workers(&self) -> Result<Vec<WorkerRow>>;
 
-    /// When the next queued job becomes due, for workers that have nothing to do.
+    /// Whether a job of these workloads that must run alone is due.
+    async fn waits_alone(&self, workloads: &[WorkloadName]) -> Result<bool>;
+
+    /// When the next queued job that is not due yet becomes due, for workers that have nothing to do. What is due already
+    /// and was not claimed is held, paused or not theirs.
     async fn next_due(&self) -> Result<Option<Timestamp>>;
 
     /// Waits until work may have become ready, at most so long. It is a hint that may come for nothing or get lost:

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::instant;
+use futures::FutureExt;
 use redrive_model::limits::MAX_CLAIM;
-use redrive_store::{Claim, ClaimMode, Claimed, StoreError};
+use redrive_model::{WorkloadName, instant};
+use redrive_store::{Claim, ClaimMode, Claimed, StoreError, Want};
+use tokio::time::MissedTickBehavior;
 
-use super::{Worker, attempt, give_held_back};
+use super::{Worker, attempt, give_back, give_held_back};
 
 /// Between two claims while the store is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -17,8 +19,13 @@ const DISAGREED: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(worker: Arc<Worker>) {
     let mut failures = 0u32;
+    let mut alone = tokio::time::interval(worker.options.sweep);
+    alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !worker.draining.is_cancelled() {
         start_what_fits(&worker);
+        if alone.tick().now_or_never().is_some() {
+            run_alone(&worker).await;
+        }
         let wants = worker.slots.wants(&worker.registry);
         if wants.is_empty() {
             tokio::select! {
@@ -58,6 +65,54 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     }
     // Somebody may still wait for the last ones to start or end.
     worker.slots.changed.notify_waiters();
+}
+
+/// A job that ended its process twice runs with nobody beside it, so that it cannot take neighbours down. While one waits,
+/// nothing else is claimed until it has had its turn. The engine's own chores go on: they stand it.
+async fn run_alone(worker: &Arc<Worker>) {
+    let names: Vec<WorkloadName> = users(worker).cloned().collect();
+    while !worker.draining.is_cancelled() && worker.store.waits_alone(&names).await.unwrap_or(false) {
+        give_back(worker, worker.slots.take_waiting(|_| true)).await;
+        until_quiet(worker).await;
+        let claim = Claim {
+            worker: worker.id,
+            wants: users(worker).map(|name| Want { workload: name.clone(), limit: 1 }).collect(),
+            limit: 1,
+            ttl: worker.options.lease_ttl,
+            mode: ClaimMode::Alone,
+            full: Vec::new(),
+        };
+        if worker.draining.is_cancelled() {
+            return;
+        }
+        // Somebody else was faster, or it is held: it does not keep us any longer.
+        let Ok(Some(claimed)) = worker.store.claim(claim).await.map(|claimed| claimed.into_iter().next())
+        else {
+            return;
+        };
+        tracing::warn!(event = "job.alone", job = %claimed.lease.job, workload = %claimed.workload, crashes = claimed.facts.crashes, "this job runs alone: it has ended its process before");
+        let started = worker.slots.start_now(claimed, &worker.registry);
+        tokio::spawn(attempt::run(worker.clone(), started));
+        until_quiet(worker).await;
+    }
+}
+
+/// The workloads that are not permanent.
+fn users(worker: &Worker) -> impl Iterator<Item = &WorkloadName> {
+    worker.registry.iter().filter(|(_, r)| !r.rules.policy.is_permanent()).map(|(name, _)| name)
+}
+
+/// Waits until nothing of the users' is held.
+async fn until_quiet(worker: &Worker) {
+    let permanent =
+        |name: &WorkloadName| worker.registry.get(name).is_some_and(|r| r.rules.policy.is_permanent());
+    while worker.slots.held_by(|name| !permanent(name)) > 0 {
+        tokio::select! {
+            () = worker.slots.changed.notified() => {}
+            () = worker.draining.cancelled() => return,
+            () = tokio::time::sleep(LONGEST_WAIT) => {}
+        }
+    }
 }
 
 /// Starts whatever has a free slot.

@@ -266,6 +266,11 @@ impl Slots {
         self.state().held.len()
     }
 
+    /// How many leases of these workloads there are.
+    pub(crate) fn held_by(&self, of: impl Fn(&WorkloadName) -> bool) -> usize {
+        self.state().held.values().filter(|held| of(&held.workload) && !held.stuck).count()
+    }
+
     /// How many handlers run.
     pub(crate) fn running(&self) -> usize {
         self.state().running.values().sum()

@@ -1,7 +1,7 @@
 //! Leases: kept while a handler runs, taken back when its worker is gone, and never believed after that.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redrive_engine::model::decide::DeadReason;
@@ -53,24 +53,77 @@ async fn a_dead_workers_job_runs_again() {
 
 /// Claims a job with an engine whose runtime then ends like a killed process: no release, no last word.
 async fn crash(bench: &Bench, n: u64) -> redrive_engine::JobId {
+    let engine = bench.engine().await;
+    let id = engine.enqueue(&Task::n(n)).await.unwrap();
+    crash_with(bench, id).await;
+    id
+}
+
+async fn crash_with(bench: &Bench, id: redrive_engine::JobId) {
     let store = bench.store.clone();
     let process = std::thread::spawn(move || {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let id = runtime.block_on(async {
+        runtime.block_on(async {
             let bench = Bench { store };
             let engine = bench.engine().await;
+            let before = bench.row(id).await.token;
             engine.register(Does::new(|_, _| std::future::pending::<Result<Done, Failure>>()));
-            let id = engine.enqueue(&Task::n(n)).await.unwrap();
             let running = engine.start();
-            bench.until(id, State::Processing).await;
+            bench.until_row(id, |row| row.state == State::Processing && row.token > before).await;
             std::mem::forget(running);
-            id
         });
         runtime.shutdown_background();
-        id
     });
-    tokio::task::spawn_blocking(move || process.join().unwrap()).await.unwrap()
+    tokio::task::spawn_blocking(move || process.join().unwrap()).await.unwrap();
+}
+
+/// A job that has ended two processes runs with nobody beside it; once it ends a third one, it is put aside.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_two_crashes_a_job_runs_alone_and_a_third_puts_it_aside() {
+    for dies_again in [false, true] {
+        let bench = Bench::new().await;
+        let poison = crash(&bench, 1).await;
+        crash_with(&bench, poison).await;
+        if dies_again {
+            crash_with(&bench, poison).await;
+        }
+        let engine = bench.engine().await;
+        let (now, beside) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (n, b) = (now.clone(), beside.clone());
+        engine.register(Does::new(move |_, task| {
+            let (now, beside) = (n.clone(), b.clone());
+            async move {
+                now.fetch_add(1, Ordering::SeqCst);
+                // The others are many and slow enough to be running whenever it starts or ends.
+                for _ in 0..if task.n == 1 { 50 } else { 2 } {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    if task.n == 1 {
+                        beside.fetch_max(now.load(Ordering::SeqCst) - 1, Ordering::SeqCst);
+                    }
+                }
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok(Done::Complete)
+            }
+        }));
+        let others: Vec<Task> = (100..1_300).map(Task::n).collect();
+        let others = engine.enqueue_many(&others).await.unwrap();
+        let running = engine.start();
+        for other in others {
+            bench.until(other.job(), State::Complete).await;
+        }
+        if dies_again {
+            let row = bench.until(poison, State::Failed).await;
+            assert_eq!((row.failure_code, row.crashes), (Some(Code::SystemQuarantined), 3));
+            let dead = &bench.dead().await[0];
+            assert_eq!((dead.job, dead.reason), (poison, DeadReason::Crashed));
+        } else {
+            let row = bench.until(poison, State::Complete).await;
+            assert_eq!((row.attempt, row.crashes), (3, 2));
+            assert_eq!(beside.load(Ordering::SeqCst), 0, "somebody ran beside it");
+        }
+        running.drain().await;
+    }
 }
 
 /// The lease runs out under a handler that does not know it. Its late result is refused, and the job has one result.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use redrive_model::{Code, Shown, State, Timestamp};
-use redrive_store::{Acted, Extension, Finished, NewJob, When};
+use redrive_model::{Code, Outcome, Shown, State, Timestamp};
+use redrive_store::{Acted, Claim, ClaimMode, Extension, Finished, NewJob, When};
 
 use crate::Harness;
 use crate::kit::{KEEP, Kit, TTL, secs, workload};
@@ -80,7 +80,33 @@ pub async fn the_next_due_time_is_the_earliest(h: &dyn Harness) {
     assert_eq!(k.store.next_due().await.unwrap(), Some(k.later(secs(10)).await));
     k.fail(&claimed, Code::GwTimeout).await;
     assert_eq!(k.store.next_due().await.unwrap(), Some(k.later(secs(5)).await));
+    k.put_n(3).await;
+    assert_eq!(
+        k.store.next_due().await.unwrap(),
+        Some(k.later(secs(5)).await),
+        "what is due already is not awaited"
+    );
     k.audit().await;
+}
+
+/// Whether a job that must run alone waits is known without claiming it.
+pub async fn a_job_that_waits_to_run_alone_is_seen(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let ours = [workload("work"), workload("nobody.has.it")];
+    let waits = async || k.store.waits_alone(&ours).await.unwrap();
+    k.put_n(1).await;
+    assert!(!waits().await);
+    for _ in 0..2 {
+        let claimed = k.claim_one().await;
+        k.end(&claimed, Outcome::Crashed).await;
+        k.advance(secs(3_600)).await;
+    }
+    assert!(waits().await, "the second crash moved it");
+    assert!(!k.store.waits_alone(&[workload("other")]).await.unwrap());
+    assert!(!k.store.waits_alone(&[]).await.unwrap());
+    let alone = k.claim_with(Claim { mode: ClaimMode::Alone, ..k.ask(1) }).await;
+    assert_eq!(alone.len(), 1);
+    assert!(!waits().await);
 }
 
 /// Waiting for work ends by itself after its time, and much earlier when work comes in on any handle.

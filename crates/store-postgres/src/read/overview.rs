@@ -140,6 +140,11 @@ pub(crate) async fn next_due(inner: &Inner) -> sqlx::Result<Option<Timestamp>> {
     Ok(due.map(instant::from_millis))
 }
 
+pub(crate) async fn waits_alone(inner: &Inner, workloads: &[WorkloadName]) -> sqlx::Result<bool> {
+    let names: Vec<&str> = workloads.iter().map(|w| w.as_str()).collect();
+    sqlx::query_scalar(inner.sql.waits_alone.text()).bind(names).fetch_one(&inner.pool).await
+}
+
 pub(crate) async fn paused(inner: &Inner) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar(inner.sql.paused.text()).fetch_all(&inner.pool).await
 }

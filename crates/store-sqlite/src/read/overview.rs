@@ -126,9 +126,16 @@ pub(crate) fn workers(conn: &Connection) -> Result<Vec<WorkerRow>> {
     })
 }
 
-pub(crate) fn next_due(conn: &Connection) -> Result<Option<Timestamp>> {
-    let due = find(conn, sql::NEXT_DUE, [], |row| row.get::<_, Option<i64>>(0))?.flatten();
+pub(crate) fn next_due(conn: &Connection, now: Timestamp) -> Result<Option<Timestamp>> {
+    let now = instant::to_millis(now);
+    let due = find(conn, sql::NEXT_DUE, params![now], |row| row.get::<_, Option<i64>>(0))?.flatten();
     Ok(due.map(instant::from_millis))
+}
+
+pub(crate) fn waits_alone(conn: &Connection, workloads: &[WorkloadName], now: Timestamp) -> Result<bool> {
+    let names = serde_json::to_string(workloads).unwrap_or_default();
+    let found = find(conn, sql::WAITS_ALONE, params![instant::to_millis(now), names], |row| row.get(0))?;
+    Ok(found.unwrap_or(false))
 }
 
 pub(crate) fn paused(conn: &Connection) -> Result<Vec<String>> {

@@ -57,9 +57,9 @@ impl Reference {
         stats
     }
 
-    /// When the next queued job becomes due, also when that has passed.
+    /// When the next queued job that is not due yet becomes due.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
-        let waits = |job: &&Job| job.state == State::Queued && job.awaits.is_none();
+        let waits = |job: &&Job| job.state == State::Queued && job.awaits.is_none() && job.due_at > self.now;
         self.jobs.values().filter(waits).map(|job| job.due_at).min()
     }
 
