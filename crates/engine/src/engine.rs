@@ -7,7 +7,7 @@ use redrive_model::limits::MAX_ENQUEUE;
 use redrive_model::{JobId, WorkerId, WorkloadName};
 use redrive_store::{Enqueued, NewEvent, NewJob, Store};
 
-use crate::chore::Reclaim;
+use crate::chore::{Reclaim, Retention};
 use crate::ids::Ids;
 use crate::registry::Registry;
 use crate::runtime::Running;
@@ -15,6 +15,8 @@ use crate::{Enqueue, Input, Options, Permanent, Result, StoreClock, Workload};
 
 /// The permanent job that takes back leases that have run out.
 const RECLAIM: &str = "redrive.reclaim";
+/// The permanent job that removes what has been kept long enough.
+const RETENTION: &str = "redrive.retention";
 
 /// A durable job engine on one store. Clones are the same engine.
 #[derive(Clone)]
@@ -119,17 +121,21 @@ impl Engine {
     pub fn start(&self) -> Running {
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
         let mut registry = self.registry().clone();
-        if let Ok(name) = WorkloadName::new(RECLAIM) {
-            let known = registry.clone();
-            registry.add_permanent(
-                &name,
-                Reclaim { store: store.clone(), registry: known, options: options.clone() },
-            );
-            self.ensure_soon(name);
-        }
+        let known = registry.clone();
+        let reclaim = Reclaim { store: store.clone(), registry: known, options: options.clone() };
+        let retention = Retention { store: store.clone(), every: options.retention };
+        self.chore(&mut registry, RECLAIM, reclaim);
+        self.chore(&mut registry, RETENTION, retention);
         let (at, draw) = self.inner.ids.parts(self.inner.clock.now());
         let id = WorkerId::from_parts(at, draw);
         Running::start(id, store, registry, options, self.inner.clock.clone())
+    }
+
+    fn chore<P: Permanent>(&self, registry: &mut Registry, name: &str, job: P) {
+        if let Ok(name) = WorkloadName::new(name) {
+            registry.add_permanent(&name, job);
+            self.ensure_soon(name);
+        }
     }
 
     /// Makes sure that a permanent job is there, as soon as the store is.

@@ -31,6 +31,8 @@ pub struct Options {
     pub stuck_limit: usize,
     /// How long a handler may take to end after it was told to.
     pub grace: Duration,
+    /// How often jobs whose time is over are looked for.
+    pub retention: Duration,
     /// The numbers of each target's breaker.
     pub breaker: BreakerOf,
 }
@@ -47,6 +49,7 @@ impl Default for Options {
             drain: Duration::from_secs(25),
             stuck_limit: 8,
             grace: Duration::from_secs(5),
+            retention: Duration::from_secs(600),
             breaker: Arc::new(|_| Config::default()),
         }
     }

@@ -13,6 +13,8 @@ use super::{Worker, breakers};
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
+/// A permanent job keeps so many attempts.
+const KEEP_ATTEMPTS: usize = 100;
 /// Throttled without a word on how long.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
 
@@ -92,7 +94,12 @@ pub(crate) async fn record(
         finish = finish.with_result(result);
     }
     match worker.recorder.record(finish, claimed.workload.clone()).await {
-        Finished::Recorded(_) => {}
+        Finished::Recorded(_) => {
+            // What never ends would gather attempts without end.
+            if policy.is_permanent() && claimed.lease.token.0 % KEEP_ATTEMPTS as i64 == 0 {
+                let _ = worker.store.prune_attempts(claimed.lease.job, KEEP_ATTEMPTS).await;
+            }
+        }
         Finished::Lost => super::lost(claimed),
     }
     worker.slots.forget(claimed.lease);

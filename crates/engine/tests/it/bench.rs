@@ -18,6 +18,7 @@ pub(crate) fn quick() -> Options {
         poll: Duration::from_millis(100),
         drain: Duration::from_millis(500),
         grace: Duration::from_millis(100),
+        retention: Duration::from_millis(50),
         ..Options::default()
     }
 }

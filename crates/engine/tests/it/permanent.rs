@@ -72,3 +72,30 @@ async fn it_never_gives_up() {
     assert!(row.state == State::Queued && row.attempt >= 39, "{row:#?}");
     assert_eq!(bench.dead().await, []);
 }
+
+/// What never ends keeps its last attempts only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn its_history_does_not_grow_for_ever() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let counter = Counter::default();
+    let id = engine.permanent("count", counter.clone()).await.unwrap();
+    let running = engine.start();
+    eventually(async || (counter.runs.load(Ordering::SeqCst) >= 350).then_some(())).await;
+    running.drain().await;
+    let attempts = bench.store.attempts(id).await.unwrap();
+    assert!((100..200).contains(&attempts.len()), "{} attempts are kept", attempts.len());
+}
+
+/// A finished job goes when its time is over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_kept_long_enough_is_removed() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let mut does = crate::kit::Does::new(|_, _| async { Ok(Done::Complete) });
+    does.policy.keep.complete = Some(Duration::from_millis(1));
+    engine.register(does);
+    let goes = engine.enqueue(&crate::kit::Task::n(1)).await.unwrap();
+    let _running = engine.start();
+    eventually(async || bench.store.job(goes).await.unwrap().is_none().then_some(())).await;
+}
