@@ -46,7 +46,10 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
         .record(began.elapsed().as_secs_f64());
     if why == Some(Why::Lost) {
         super::lost(&claimed);
-        worker.breakers.take_probe(claimed.lease);
+        // A probe that says nothing frees its place at once.
+        if let Some((target, probe)) = worker.breakers.take_probe(claimed.lease) {
+            breakers::probe_ended(&worker, &target, probe, Call::Neutral).await;
+        }
         worker.slots.ended(&claimed);
         worker.slots.forget(claimed.lease);
         return;

@@ -23,17 +23,17 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             _ = ticks.tick() => {}
             () = worker.stopped.cancelled() => return,
         }
-        say_hello(&worker).await;
         let leases = worker.slots.leases();
         let asked = Instant::now();
         if leases.is_empty() {
             kept = asked;
+            say_hello(&worker).await;
             continue;
         }
         // Later than this the answer is of no use.
         let patience = (worker.options.lease_ttl - worker.options.margin()).saturating_sub(kept.elapsed());
         let extend = worker.store.extend(worker.id, leases.clone(), worker.options.lease_ttl);
-        match tokio::time::timeout(patience.max(worker.options.beat()), extend).await {
+        match tokio::time::timeout(patience, extend).await {
             Ok(Ok(answers)) => {
                 kept = asked;
                 for (lease, answer) in leases.into_iter().zip(answers) {
@@ -48,6 +48,8 @@ pub(crate) async fn run(worker: Arc<Worker>) {
         if kept.elapsed() + worker.options.margin() >= worker.options.lease_ttl {
             worker.slots.end_some(|_| true, Why::Doubt);
         }
+        // Leases first: a store that is slow to hear this must not make them late.
+        say_hello(&worker).await;
     }
 }
 

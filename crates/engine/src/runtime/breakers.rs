@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use redrive_model::breaker::{Breaker, Call, Probe};
 use redrive_model::{Target, TargetSet, Timestamp, instant};
-use redrive_store::{BreakerRow, Lease, Store, Swapped};
+use redrive_store::{BreakerRow, Lease, Store, StoreError, Swapped};
 use tokio::sync::Notify;
 
 use super::Worker;
@@ -19,7 +19,7 @@ use crate::ids;
 const FLUSH: Duration = Duration::from_secs(1);
 /// So many results per target are kept while the store is away.
 const MOST_PENDING: usize = 1_000;
-/// Somebody else was faster so often: leave it to them.
+/// Somebody else was faster so often: later again.
 const TRIES: u32 = 10;
 
 /// What this worker knows about breakers, and what it has not told yet.
@@ -164,7 +164,10 @@ pub(crate) async fn change<T>(
                 report(target, &before, &breaker);
                 return Ok((said, breaker));
             }
-            Swapped::Stale if tries >= TRIES => return Ok((said, before)),
+            Swapped::Stale if tries >= TRIES => {
+                let reason = format!("the breaker of {target} keeps changing");
+                return Err(StoreError::Unavailable { reason });
+            }
             Swapped::Stale => {
                 tries += 1;
                 tokio::time::sleep(Duration::from_millis(5).mul_f64(f64::from(tries) * ids::fraction()))

@@ -14,6 +14,9 @@ use super::{Worker, attempt, give_back, give_held_back};
 /// Between two claims while the store is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// After everybody was sent away for a job that must run alone and could not be had.
+const IN_VAIN: Duration = Duration::from_secs(60);
+
 /// After the store gave out what we think is held.
 const DISAGREED: Duration = Duration::from_millis(100);
 
@@ -24,7 +27,10 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     while !worker.draining.is_cancelled() {
         start_what_fits(&worker);
         if alone.tick().now_or_never().is_some() {
-            run_alone(&worker).await;
+            let in_vain = !run_alone(&worker).await;
+            if in_vain {
+                alone.reset_after(IN_VAIN);
+            }
         }
         let wants = worker.slots.wants(&worker.registry);
         if wants.is_empty() {
@@ -69,7 +75,9 @@ pub(crate) async fn run(worker: Arc<Worker>) {
 
 /// A job that ended its process twice runs with nobody beside it, so that it cannot take neighbours down. While one waits,
 /// nothing else is claimed until it has had its turn. The engine's own chores go on: they stand it.
-async fn run_alone(worker: &Arc<Worker>) {
+///
+/// Answers `false` when one waited and could not be had: somebody else was faster, or it is held or paused.
+async fn run_alone(worker: &Arc<Worker>) -> bool {
     let names: Vec<WorkloadName> = users(worker).cloned().collect();
     while !worker.draining.is_cancelled() && worker.store.waits_alone(&names).await.unwrap_or(false) {
         give_back(worker, worker.slots.take_waiting(|_| true)).await;
@@ -83,18 +91,18 @@ async fn run_alone(worker: &Arc<Worker>) {
             full: Vec::new(),
         };
         if worker.draining.is_cancelled() {
-            return;
+            return true;
         }
-        // Somebody else was faster, or it is held: it does not keep us any longer.
         let Ok(Some(claimed)) = worker.store.claim(claim).await.map(|claimed| claimed.into_iter().next())
         else {
-            return;
+            return false;
         };
         tracing::warn!(event = "job.alone", job = %claimed.lease.job, workload = %claimed.workload, crashes = claimed.facts.crashes, "this job runs alone: it has ended its process before");
         let started = worker.slots.start_now(claimed, &worker.registry);
         tokio::spawn(attempt::run(worker.clone(), started));
         until_quiet(worker).await;
     }
+    true
 }
 
 /// The workloads that are not permanent.

@@ -77,16 +77,19 @@ async fn probe(worker: &Arc<Worker>, target: &Target) -> redrive_store::Result<(
         mode: ClaimMode::Probe(target.clone()),
         full: Vec::new(),
     };
-    let claimed = worker.store.claim(claim).await?.into_iter().next();
-    match claimed {
-        Some(claimed) => {
+    match worker.store.claim(claim).await.map(|claimed| claimed.into_iter().next()) {
+        Ok(Some(claimed)) => {
             tracing::info!(event = "breaker.probe", %target, job = %claimed.lease.job, "one job tries the target");
             worker.breakers.put_probe(claimed.lease, target.clone(), probe);
             let started = worker.slots.start_now(claimed, &worker.registry);
             tokio::spawn(attempt::run(worker.clone(), started));
         }
         // It was taken or cancelled meanwhile: the next look tries again.
-        None => probe_ended(worker, target, probe, Call::Neutral).await,
+        Ok(None) => probe_ended(worker, target, probe, Call::Neutral).await,
+        Err(error) => {
+            probe_ended(worker, target, probe, Call::Neutral).await;
+            return Err(error);
+        }
     }
     Ok(())
 }

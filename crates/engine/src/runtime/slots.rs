@@ -134,9 +134,10 @@ impl Slots {
         let mut state = self.state();
         for claimed in claimed {
             // What a lost answer has brought in twice is one lease.
-            if state.held.insert(claimed.lease, Held::new(&claimed)).is_some() {
+            if state.held.contains_key(&claimed.lease) {
                 continue;
             }
+            state.held.insert(claimed.lease, Held::new(&claimed));
             state.waiting.push_back(claimed);
         }
         drop(state);
@@ -261,6 +262,7 @@ impl Slots {
         state.waiting = stays;
         Vec::from(out)
     }
+
     /// How many leases there are.
     pub(crate) fn held(&self) -> usize {
         self.state().held.len()
