@@ -96,6 +96,14 @@ macro_rules! suite {
                 e7_the_database_refuses_impossible_jobs,
                 e7_the_database_refuses_impossible_batches_and_letters,
             }
+            desk {
+                acts_are_kept_in_order_with_what_became_of_them,
+                settings_are_set_changed_and_taken_back,
+                what_a_job_carries_can_be_read,
+                jobs_of_a_replay_are_counted_and_found,
+                jobs_are_found_by_target,
+                dead_letters_are_walked_oldest_first_up_to_an_offset,
+            }
             event {
                 e9_every_transition_leaves_its_event,
                 a_requeue_is_told_by_its_kind,

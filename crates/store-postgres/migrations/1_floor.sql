@@ -96,6 +96,7 @@ CREATE INDEX jobs_leased ON redrive.jobs (leased_by) WHERE state = 'processing';
 CREATE INDEX jobs_stopped ON redrive.jobs (state, id) WHERE state IN ('failed', 'cancelled');
 CREATE INDEX jobs_owner ON redrive.jobs (owner, id) WHERE owner IS NOT NULL;
 CREATE INDEX jobs_batch ON redrive.jobs (batch_id, id) WHERE batch_id IS NOT NULL;
+CREATE INDEX jobs_replay ON redrive.jobs (replay_id) WHERE replay_id IS NOT NULL;
 CREATE INDEX jobs_awaits ON redrive.jobs (awaits_batch) WHERE awaits_batch IS NOT NULL;
 CREATE UNIQUE INDEX jobs_dedupe ON redrive.jobs (dedupe)
     WHERE dedupe IS NOT NULL AND expired_at IS NULL AND state IN ('queued', 'processing', 'complete');
@@ -247,6 +248,16 @@ CREATE TABLE redrive.settings (
     value      text   NOT NULL,
     updated_by text   NOT NULL,
     updated_at bigint NOT NULL
+);
+
+CREATE TABLE redrive.audit (
+    number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at      bigint NOT NULL,
+    actor   text   NOT NULL,
+    action  text   NOT NULL,
+    subject text   NOT NULL,
+    reason  text,
+    outcome text
 );
 
 -- Exact counts per lane. `created` counts rows that exist, the others how many of them ended how; what is left waits or

@@ -1,6 +1,7 @@
 //! Looking at jobs and what belongs to them. Nothing here writes.
 
 pub(crate) mod dead;
+pub(crate) mod desk;
 pub(crate) mod jobs;
 pub(crate) mod overview;
 pub(crate) mod trail;

@@ -40,10 +40,21 @@ impl Statement {
         AssertSqlSafe(self.0.clone())
     }
 
+    /// The same for a list of dead letters, in the order that is wanted.
+    pub(crate) fn ordered(&self, scan: &str, schema: &str, oldest_first: bool) -> AssertSqlSafe<String> {
+        AssertSqlSafe(in_order(&self.scanning(scan, schema).0, oldest_first))
+    }
+
     /// The statement with a way to pick rows put in.
     pub(crate) fn scanning(&self, scan: &str, schema: &str) -> AssertSqlSafe<String> {
         AssertSqlSafe(self.0.replace("{scan}", &with_schema(scan, schema)))
     }
+}
+
+/// A list of dead letters in the order that is wanted.
+pub(crate) fn in_order(statement: &str, oldest_first: bool) -> String {
+    let words = if oldest_first { ("max", ">", "ASC") } else { ("min", "<", "DESC") };
+    statement.replace("{last}", words.0).replace("{behind}", words.1).replace("{order}", words.2)
 }
 
 /// Replaces our schema's name by the configured one.
@@ -52,17 +63,20 @@ pub(crate) fn with_schema(text: &str, schema: &str) -> String {
 }
 
 statements! {
+    acts
     attempts
     batch
     batches_ended
     beat
     breakers
     cancel
+    change_setting
     claim
     claim_chosen
     claim_heads
     complete
     complete_state
+    conclude_act
     dead
     dead_count
     dead_list
@@ -104,12 +118,14 @@ statements! {
     mark_late
     move_group
     next_due
+    note_act
     now
     events_purged
     oldest_xid
     open_batch
     outcomes
     paused
+    payload
     processing_by_lane
     prune_attempts
     publish
@@ -117,6 +133,7 @@ statements! {
     purge_events
     purge_scan
     queue_of_lanes
+    replay_counts
     requeue
     reschedule
     retry
@@ -124,6 +141,7 @@ statements! {
     save_state
     set_idempotency_reply
     set_setting
+    settings
     share_batches
     swap_breaker
     tallies
@@ -138,13 +156,14 @@ pub(crate) mod scan {
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const OWNER: &str = "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const BATCH: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const REPLAY: &str = "SELECT id FROM redrive.jobs WHERE replay_id = $11 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const FAILED: &str = "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const CANCELLED: &str = "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const PROCESSING: &str = "SELECT id FROM redrive.jobs WHERE state = 'processing' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const QUEUED: &str = "SELECT id FROM redrive.jobs WHERE state = 'queued' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
-    pub(crate) const DEAD_NEWEST: &str = "SELECT seq FROM redrive.dead_letters WHERE ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
+    pub(crate) const DEAD_NEWEST: &str = "SELECT seq FROM redrive.dead_letters WHERE ($1::int8 IS NULL OR seq {behind} $1) ORDER BY seq {order} LIMIT $2";
     pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM redrive.dead_letters WHERE fingerprint = $6 AND state = 'open' \
-         AND ($1::int8 IS NULL OR seq < $1) ORDER BY seq DESC LIMIT $2";
+         AND ($1::int8 IS NULL OR seq {behind} $1) ORDER BY seq {order} LIMIT $2";
 }
 
 #[cfg(test)]
@@ -166,6 +185,7 @@ mod tests {
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
+            scan::REPLAY,
             scan::FAILED,
             scan::CANCELLED,
             scan::PROCESSING,
@@ -178,7 +198,7 @@ mod tests {
                 _ => &[""],
             };
             for scan in scans {
-                let sql = statement.scanning(scan, &schema).into_sql_str();
+                let sql = statement.ordered(scan, &schema, true).into_sql_str();
                 conn.prepare(sql).await.unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }

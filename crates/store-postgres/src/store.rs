@@ -8,12 +8,15 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, WorkloadName, instant};
+use redrive_model::{
+    BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
+};
 use redrive_store::{
-    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Store,
-    StoreError, Swapped, WorkerBeat, WorkerRow, validate, validate_finishes, validate_state,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Purge, Purged, QueueStats, ReplayCounts,
+    Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate,
+    validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -23,11 +26,11 @@ use crate::horizon::Horizon;
 use crate::hot::Hot;
 use crate::lanes::Lanes;
 use crate::options::Options;
-use crate::read::{dead, jobs, overview, trail};
+use crate::read::{dead, desk as desk_read, jobs, overview, trail};
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, breaker, claim, finish, lease, purge};
+use crate::verb::{act, breaker, claim, desk, finish, lease, purge};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -282,6 +285,27 @@ impl Store for PostgresStore {
         repeating!(overview::paused(&self.inner))
     }
 
+    async fn note_act(&self, act: NewAct) -> Result<i64> {
+        once!(desk::note_act(&self.inner, &act))
+    }
+
+    async fn conclude_act(&self, number: i64, outcome: &str) -> Result<()> {
+        repeating!(desk::conclude_act(&self.inner, number, outcome))
+    }
+
+    async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>> {
+        repeating_fault!(desk_read::acts(&self.inner, &page))
+    }
+
+    async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()> {
+        validate_setting(key)?;
+        repeating!(desk::set_setting(&self.inner, key, value, by))
+    }
+
+    async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>> {
+        repeating!(desk_read::settings(&self.inner, prefix))
+    }
+
     async fn breakers(&self) -> Result<Vec<BreakerRow>> {
         repeating!(breaker::breakers(&self.inner, None))
     }
@@ -305,6 +329,14 @@ impl Store for PostgresStore {
 
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>> {
         repeating_fault!(jobs::jobs(&self.inner, &filter, &page))
+    }
+
+    async fn payload(&self, job: JobId) -> Result<Option<Payload>> {
+        repeating!(desk_read::payload(&self.inner, job))
+    }
+
+    async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts> {
+        repeating!(desk_read::replay_counts(&self.inner, replay))
     }
 
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>> {

@@ -90,6 +90,7 @@ CREATE INDEX jobs_leased ON jobs (leased_by) WHERE state = 'processing';
 CREATE INDEX jobs_stopped ON jobs (state) WHERE state IN ('failed', 'cancelled');
 CREATE INDEX jobs_owner ON jobs (owner) WHERE owner IS NOT NULL;
 CREATE INDEX jobs_batch ON jobs (batch_id) WHERE batch_id IS NOT NULL;
+CREATE INDEX jobs_replay ON jobs (replay_id) WHERE replay_id IS NOT NULL;
 CREATE INDEX jobs_awaits ON jobs (awaits_batch) WHERE awaits_batch IS NOT NULL;
 CREATE UNIQUE INDEX jobs_dedupe ON jobs (dedupe)
     WHERE dedupe IS NOT NULL AND expired_at IS NULL AND state IN ('queued', 'processing', 'complete');
@@ -245,6 +246,16 @@ CREATE TABLE settings (
     updated_by TEXT    NOT NULL,
     updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+    number  INTEGER PRIMARY KEY AUTOINCREMENT,
+    at      INTEGER NOT NULL,
+    actor   TEXT    NOT NULL,
+    action  TEXT    NOT NULL,
+    subject TEXT    NOT NULL,
+    reason  TEXT,
+    outcome TEXT
+) STRICT;
 
 -- Exact counts per lane: `live` is queued and processing together, so that a claim changes none of them.
 CREATE TABLE tallies (

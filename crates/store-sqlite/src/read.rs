@@ -1,6 +1,7 @@
 //! Looking at jobs and what belongs to them. Nothing here writes.
 
 mod dead;
+mod desk;
 mod jobs;
 mod overview;
 mod trail;
@@ -10,6 +11,7 @@ use redrive_store::Result;
 use rusqlite::{Connection, Row, ToSql};
 
 pub(crate) use dead::{count_dead, dead_letter, dead_letters, groups};
+pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, breakers, job, jobs};
 pub(crate) use overview::{counts, next_due, paused, queue, waits_alone, workers};
 pub(crate) use trail::{attempts, events_after, job_events, last_event};
@@ -22,13 +24,13 @@ const SCAN: i64 = 20_000;
 /// Where looking stopped when not one row matched; `None` when there was nothing more to look at.
 fn end_of_scan<T>(
     conn: &Connection,
-    key: &str,
+    last: &str,
     scan: &str,
     named: &[(&str, &dyn ToSql)],
     read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Option<T>> {
     let used: Vec<_> = named.iter().copied().filter(|(name, _)| scan.contains(name)).collect();
-    let ends = format!("SELECT min({key}) FROM ({scan}) HAVING count(*) = {SCAN}");
+    let ends = format!("SELECT {last} FROM ({scan}) HAVING count(*) = {SCAN}");
     find(conn, &ends, &*used, read)
 }
 

@@ -93,6 +93,13 @@ statements! {
     WAKE_WAITERS = "wake_waiters";
     WAITS_ALONE = "waits_alone";
     WORKERS = "workers";
+    NOTE_ACT = "note_act";
+    CONCLUDE_ACT = "conclude_act";
+    ACTS = "acts";
+    CHANGE_SETTING = "change_setting";
+    SETTINGS = "settings";
+    PAYLOAD = "payload";
+    REPLAY_COUNTS = "replay_counts";
 }
 
 /// Ways to pick a bounded number of jobs, newest first. `:before` is the cursor, `:scan` the bound.
@@ -101,16 +108,22 @@ pub(crate) mod scan {
         "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const OWNER: &str = "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const BATCH: &str = "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const REPLAY: &str = "SELECT id FROM jobs WHERE replay_id = :replay AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const STOPPED: &str = "SELECT id FROM jobs WHERE state = :state AND state IN ('failed', 'cancelled') \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const PROCESSING: &str = "SELECT id FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const QUEUED: &str = "SELECT id FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
-    pub(crate) const DEAD_NEWEST: &str =
-        "SELECT seq FROM dead_letters WHERE (:before IS NULL OR seq < :before) ORDER BY seq DESC LIMIT :scan";
+    pub(crate) const DEAD_NEWEST: &str = "SELECT seq FROM dead_letters WHERE (:before IS NULL OR seq {behind} :before) ORDER BY seq {order} LIMIT :scan";
     pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM dead_letters WHERE fingerprint = :group AND state = 'open' \
-         AND (:before IS NULL OR seq < :before) ORDER BY seq DESC LIMIT :scan";
+         AND (:before IS NULL OR seq {behind} :before) ORDER BY seq {order} LIMIT :scan";
+}
+
+/// A list of dead letters in the order that is wanted.
+pub(crate) fn in_order(statement: &str, oldest_first: bool) -> String {
+    let words = if oldest_first { ("max", ">", "ASC") } else { ("min", "<", "DESC") };
+    statement.replace("{last}", words.0).replace("{behind}", words.1).replace("{order}", words.2)
 }
 
 #[cfg(test)]
@@ -121,8 +134,15 @@ mod tests {
     #[test]
     fn every_statement_prepares_on_the_schema() {
         let conn = open_writer(Place::Memory).unwrap();
-        let job_scans =
-            [scan::NEWEST, scan::OWNER, scan::BATCH, scan::STOPPED, scan::PROCESSING, scan::QUEUED];
+        let job_scans = [
+            scan::NEWEST,
+            scan::OWNER,
+            scan::BATCH,
+            scan::REPLAY,
+            scan::STOPPED,
+            scan::PROCESSING,
+            scan::QUEUED,
+        ];
         for (name, sql) in ALL {
             let scans: &[&str] = match *name {
                 "jobs" => &job_scans,
@@ -130,7 +150,7 @@ mod tests {
                 _ => &[""],
             };
             for scan in scans {
-                let sql = sql.replace("{scan}", scan);
+                let sql = in_order(&sql.replace("{scan}", scan), true);
                 conn.prepare(&sql).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }

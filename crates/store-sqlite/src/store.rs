@@ -8,13 +8,13 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
-    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Step, Store,
-    StoreError, Swapped, WorkerBeat, WorkerRow,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Purge, Purged, QueueStats, ReplayCounts,
+    Result, RetryBy, SettingRow, Step, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -24,7 +24,7 @@ use crate::open::{CHECK_AT_ONCE, Place, open_reader, open_writer, quick_check};
 use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
-use crate::verb::{act, breaker, claim, enqueue, finish, lease, purge};
+use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, purge};
 use crate::writer::{Tx, Undo, Writer};
 
 /// How to open a store.
@@ -281,6 +281,29 @@ impl Store for SqliteStore {
         self.read(read::paused).await
     }
 
+    async fn note_act(&self, act: NewAct) -> Result<i64> {
+        self.write(Undo::Savepoint, move |tx| desk::note_act(tx, &act)).await
+    }
+
+    async fn conclude_act(&self, number: i64, outcome: &str) -> Result<()> {
+        let outcome = outcome.to_owned();
+        self.write(Undo::Savepoint, move |tx| desk::conclude_act(tx, number, &outcome)).await
+    }
+
+    async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>> {
+        self.read(move |conn| read::acts(conn, &page)).await
+    }
+
+    async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()> {
+        let (key, value, by) = (key.to_owned(), value.map(str::to_owned), by.to_owned());
+        self.write(Undo::Savepoint, move |tx| desk::set_setting(tx, &key, value.as_deref(), &by)).await
+    }
+
+    async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>> {
+        let prefix = prefix.to_owned();
+        self.read(move |conn| read::settings(conn, &prefix)).await
+    }
+
     async fn breakers(&self) -> Result<Vec<BreakerRow>> {
         self.read(|conn| read::breakers(conn, None)).await
     }
@@ -308,6 +331,14 @@ impl Store for SqliteStore {
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>> {
         let now = self.clock.now();
         self.read(move |conn| read::jobs(conn, now, &filter, &page)).await
+    }
+
+    async fn payload(&self, job: JobId) -> Result<Option<Payload>> {
+        self.read(move |conn| read::payload(conn, job)).await
+    }
+
+    async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts> {
+        self.read(move |conn| read::replay_counts(conn, replay)).await
     }
 
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>> {

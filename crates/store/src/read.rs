@@ -61,6 +61,10 @@ pub struct JobFilter {
     pub code: Option<Code>,
     /// Only of this batch.
     pub batch: Option<BatchId>,
+    /// Only of the generation that this replay made.
+    pub replay: Option<ReplayId>,
+    /// Only those that depend on this target.
+    pub target: Option<Target>,
     /// Only created at or after this.
     pub since: Option<Timestamp>,
     /// Only with this text in the label, or with this id. ASCII letters match in either case; nothing is a wild card.
@@ -286,6 +290,10 @@ pub struct DeadFilter {
     pub text: Option<String>,
     /// Only in this state; open ones unless said.
     pub state: Option<DeadState>,
+    /// Only up to this offset: what dies from now on is not meant.
+    pub upto: Option<Offset>,
+    /// In the order in which they died.
+    pub oldest_first: bool,
 }
 
 /// The same fault in many jobs.

@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
 use std::time::Duration;
 
 use crate::{
-    Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewEvent, Page, PageRequest, Purge, Purged, QueueStats, Result, RetryBy, Swapped,
-    WorkerBeat, WorkerRow,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Purge, Purged, QueueStats, ReplayCounts,
+    Result, RetryBy, SettingRow, Swapped, WorkerBeat, WorkerRow,
 };
 
 /// Where jobs live.
@@ -102,6 +102,21 @@ pub trait Store: Send + Sync + 'static {
     /// What is paused; an empty name stands for everything.
     async fn paused(&self) -> Result<Vec<String>>;
 
+    /// Notes who is about to do what. Answers its number, under which [`Store::conclude_act`] adds what became of it.
+    async fn note_act(&self, act: NewAct) -> Result<i64>;
+
+    /// Adds what became of an act.
+    async fn conclude_act(&self, number: i64, outcome: &str) -> Result<()>;
+
+    /// The audit trail, newest first.
+    async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>>;
+
+    /// Changes a setting at run time; `None` takes it back.
+    async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()>;
+
+    /// Settings whose name begins so, sorted by name.
+    async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>>;
+
     // --- breakers ----------------------------------------------------------------------------------------------
 
     /// All breakers.
@@ -126,6 +141,12 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs, newest first.
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>>;
 
+    /// What a job carries.
+    async fn payload(&self, job: JobId) -> Result<Option<Payload>>;
+
+    /// Where the jobs of a replay are.
+    async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts>;
+
     /// The executions of a job, oldest first.
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>>;
 
@@ -142,7 +163,7 @@ pub trait Store: Send + Sync + 'static {
     /// One batch.
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>>;
 
-    /// Dead letters, newest first.
+    /// Dead letters, newest first unless the filter says otherwise.
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>>;
 
     /// How many dead letters a filter matches.

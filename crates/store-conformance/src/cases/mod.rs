@@ -9,6 +9,7 @@ pub mod charge;
 pub mod claim;
 pub mod dead;
 pub mod dead_list;
+pub mod desk;
 pub mod event;
 pub mod finish;
 pub mod idempotency;

@@ -49,7 +49,7 @@ pub(crate) async fn dead_letters(
     let state = filter.state.unwrap_or(DeadState::Open);
     let open = state == DeadState::Open;
     let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
-    let rows = sqlx::query(inner.sql.dead_list.scanning(scan, &inner.schema))
+    let rows = sqlx::query(inner.sql.dead_list.ordered(scan, &inner.schema, filter.oldest_first))
         .bind(before)
         .bind(SCAN)
         .bind(state.as_str())
@@ -62,6 +62,7 @@ pub(crate) async fn dead_letters(
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.text.as_deref())
+        .bind(filter.upto.map(|offset| offset.0))
         .fetch_all(&inner.pool)
         .await?;
     let ends = |r: &PgRow| -> sqlx::Result<(Option<i64>, i64)> { Ok((r.try_get(15)?, r.try_get(16)?)) };
@@ -89,6 +90,7 @@ pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Resu
         .bind(filter.until.map(instant::to_millis))
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.text.as_deref())
+        .bind(filter.upto.map(|offset| offset.0))
         .fetch_one(&inner.pool)
         .await?;
     Ok(u64::try_from(n).unwrap_or(0))

@@ -40,9 +40,11 @@ pub(crate) async fn jobs(
         .bind(filter.text.as_deref())
         .bind(filter.shown.map(Shown::as_str))
         .bind(i64::try_from(limit).unwrap_or(50))
+        .bind(filter.replay.map(|r| r.as_uuid()))
+        .bind(filter.target.as_ref().map(|t| t.as_str()))
         .fetch_all(&inner.pool)
         .await?;
-    let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(31)?, r.try_get(32)?)) };
+    let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(32)?, r.try_get(33)?)) };
     let (end, looked) = rows.first().map(ends).transpose()?.unwrap_or((None, 0));
     let found: Vec<JobRow> = rows
         .iter()
@@ -61,6 +63,9 @@ pub(crate) async fn jobs(
 async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<&'static str> {
     if filter.batch.is_some() {
         return Ok(scan::BATCH);
+    }
+    if filter.replay.is_some() {
+        return Ok(scan::REPLAY);
     }
     if filter.owner.is_some() {
         return Ok(scan::OWNER);

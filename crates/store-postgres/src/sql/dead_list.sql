@@ -12,10 +12,11 @@ found AS (
       AND ($8::int8 IS NULL OR d.at >= $8)
       AND ($9::int8 IS NULL OR d.at < $9)
       AND ($11::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $11))
+      AND ($13::int8 IS NULL OR d.seq <= $13)
       AND ($12::text IS NULL OR strpos(lower(d.message), lower($12)) > 0
            OR EXISTS (SELECT 1 FROM redrive.payloads p WHERE p.job = j.id AND strpos(lower(p.label), lower($12)) > 0))
-    ORDER BY d.seq DESC LIMIT $10
+    ORDER BY d.seq {order} LIMIT $10
 )
 SELECT f.*, m.last, m.looked
-FROM (SELECT (SELECT min(s.seq) FROM scan s) AS last, (SELECT count(*) FROM scan) AS looked) AS m
-LEFT JOIN found f ON true ORDER BY f.seq DESC
+FROM (SELECT (SELECT {last}(s.seq) FROM scan s) AS last, (SELECT count(*) FROM scan) AS looked) AS m
+LEFT JOIN found f ON true ORDER BY f.seq {order}

@@ -9,7 +9,8 @@ rows AS (
            j.expired_at, j.purge_at,
            EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN redrive.breakers b ON b.target = t.target
                    WHERE t.lane = j.lane AND b.blocked_until > clock.now) AS held,
-           clock.now
+           clock.now,
+           $12::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $12) AS aimed
     FROM clock, scan JOIN redrive.jobs j ON j.id = scan.id JOIN redrive.lanes l ON l.id = j.lane
     LEFT JOIN redrive.payloads p ON p.job = j.id
 ),
@@ -18,6 +19,8 @@ found AS (
     WHERE ($3::text IS NULL OR workload = $3)
       AND ($4::text IS NULL OR owner = $4)
       AND ($5::uuid IS NULL OR batch_id = $5)
+      AND ($11::uuid IS NULL OR replay_id = $11)
+      AND aimed
       AND ($6::int8 IS NULL OR created_at >= $6)
       AND ($7::text[] IS NULL OR failure_code = ANY ($7))
       AND ($8::text IS NULL OR strpos(lower(coalesce(label, '') COLLATE "C"), lower($8 COLLATE "C")) > 0

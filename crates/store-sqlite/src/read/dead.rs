@@ -45,7 +45,8 @@ pub(crate) fn dead_letters(
     let before = page.after::<i64>()?;
     let open = filter.state.is_none_or(|state| state == DeadState::Open);
     let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
-    let statement = sql::DEAD_LIST.replace("{scan}", scan);
+    let scan = &sql::in_order(scan, filter.oldest_first);
+    let statement = sql::in_order(&sql::DEAD_LIST.replace("{scan}", scan), filter.oldest_first);
     let bound = i64::try_from(limit).unwrap_or(50);
     let params = Params::new(filter);
     let mut named = params.named();
@@ -57,7 +58,10 @@ pub(crate) fn dead_letters(
         Some((last, _, _)) if rows.len() == limit => Some(last.offset.0),
         Some((_, end, looked)) if *looked == SCAN => Some(*end),
         Some(_) => None,
-        None => super::end_of_scan(conn, "seq", scan, &named, |row| row.get(0))?,
+        None => {
+            let last = if filter.oldest_first { "max(seq)" } else { "min(seq)" };
+            super::end_of_scan(conn, last, scan, &named, |row| row.get(0))?
+        }
     };
     Ok(Page {
         rows: rows.into_iter().map(|(row, _, _)| row).collect(),
@@ -82,6 +86,7 @@ struct Params<'a> {
     until: Option<i64>,
     target: Option<&'a str>,
     text: Option<&'a str>,
+    upto: Option<i64>,
 }
 
 impl<'a> Params<'a> {
@@ -96,6 +101,7 @@ impl<'a> Params<'a> {
             until: filter.until.map(instant::to_millis),
             target: filter.target.as_ref().map(|t| t.as_str()),
             text: filter.text.as_deref(),
+            upto: filter.upto.map(|offset| offset.0),
         }
     }
 
@@ -103,6 +109,7 @@ impl<'a> Params<'a> {
         named_params! {
             ":state": self.state, ":codes": self.codes, ":workload": self.workload, ":group": self.group,
             ":owner": self.owner, ":since": self.since, ":until": self.until, ":target": self.target, ":text": self.text,
+            ":upto": self.upto,
         }
         .to_vec()
     }

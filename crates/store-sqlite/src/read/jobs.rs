@@ -32,6 +32,8 @@ pub(crate) fn jobs(
     let limit = page.rows();
     let owner = filter.owner.as_ref().map(|o| o.as_str());
     let batch = filter.batch.map(|b| blob(b.as_uuid()));
+    let replay = filter.replay.map(|r| blob(r.as_uuid()));
+    let target = filter.target.as_ref().map(|t| t.as_str());
     let codes = filter.code.map(super::names);
     let text = filter.text.as_deref();
     let (rows_wanted, now_ms) = (i64::try_from(limit).unwrap_or(50), instant::to_millis(now));
@@ -40,21 +42,21 @@ pub(crate) fn jobs(
     let workload = filter.workload.as_ref().map(|w| w.as_str());
     let mut named: Vec<(&str, &dyn ToSql)> = named_params! {
         ":before": before, ":scan": SCAN, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch,
-        ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":limit": rows_wanted,
+        ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":replay": replay, ":target": target, ":limit": rows_wanted,
     }
     .to_vec();
     if state.is_some() {
         named.push((":state", &state));
     }
     let rows = list(conn, &statement, &*named, |row| {
-        Ok((job_row(row, now)?, row::job(row, 30)?, row.get::<_, i64>(31)?))
+        Ok((job_row(row, now)?, row::job(row, 31)?, row.get::<_, i64>(32)?))
     })?;
     // With a full page the next one starts behind its last row; with a short one where looking stopped.
     let next = match rows.last() {
         Some((last, _, _)) if rows.len() == limit => Some(last.id),
         Some((_, end, looked)) if *looked == SCAN => Some(*end),
         Some(_) => None,
-        None => super::end_of_scan(conn, "id", scan, &named, |row| row::job(row, 0))?,
+        None => super::end_of_scan(conn, "min(id)", scan, &named, |row| row::job(row, 0))?,
     };
     Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|id| id.to_string()) })
 }
@@ -67,6 +69,9 @@ fn source(
 ) -> Result<(&'static str, Option<&'static str>)> {
     if filter.batch.is_some() {
         return Ok((scan::BATCH, None));
+    }
+    if filter.replay.is_some() {
+        return Ok((scan::REPLAY, None));
     }
     if filter.owner.is_some() {
         return Ok((scan::OWNER, None));

@@ -8,5 +8,6 @@ WHERE d.state = :state
   AND (:since IS NULL OR d.at >= :since)
   AND (:until IS NULL OR d.at < :until)
   AND (:target IS NULL OR EXISTS (SELECT 1 FROM lane_targets t WHERE t.lane = j.lane AND t.target = :target))
+  AND (:upto IS NULL OR d.seq <= :upto)
   AND (:text IS NULL OR instr(lower(d.message), lower(:text)) > 0
        OR EXISTS (SELECT 1 FROM payloads p WHERE p.job = j.id AND instr(lower(p.label), lower(:text)) > 0))

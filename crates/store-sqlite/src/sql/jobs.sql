@@ -6,7 +6,8 @@ rows AS (
            j.replay_id, j.failure_code, j.failure_message, j.result, j.created_at, j.queued_at, j.started_at, j.finished_at,
            j.expired_at, j.purge_at,
            EXISTS (SELECT 1 FROM lane_targets t JOIN breakers b ON b.target = t.target
-                   WHERE t.lane = j.lane AND b.blocked_until > :now) AS held
+                   WHERE t.lane = j.lane AND b.blocked_until > :now) AS held,
+           :target IS NULL OR EXISTS (SELECT 1 FROM lane_targets t WHERE t.lane = j.lane AND t.target = :target) AS aimed
     FROM scan JOIN jobs j ON j.id = scan.id JOIN lanes l ON l.id = j.lane LEFT JOIN payloads p ON p.job = j.id
 )
 SELECT rows.*, (SELECT min(id) FROM scan), (SELECT count(*) FROM scan)
@@ -14,6 +15,8 @@ FROM rows
 WHERE (:workload IS NULL OR workload = :workload)
   AND (:owner IS NULL OR owner = :owner)
   AND (:batch IS NULL OR batch_id = :batch)
+  AND (:replay IS NULL OR replay_id = :replay)
+  AND aimed
   AND (:since IS NULL OR created_at >= :since)
   AND (:codes IS NULL OR failure_code IN (SELECT value FROM json_each(:codes)))
   AND (:text IS NULL OR instr(lower(coalesce(label, '')), lower(:text)) > 0

@@ -4,6 +4,7 @@ pub(crate) mod act;
 pub(crate) mod batch;
 pub(crate) mod breaker;
 pub(crate) mod claim;
+pub(crate) mod desk;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod lease;

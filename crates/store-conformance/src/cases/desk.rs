@@ -1,0 +1,151 @@
+//! The audit trail, settings, payloads, and where a replay's jobs are.
+
+use redrive_model::Code;
+use redrive_store::{
+    DeadFilter, JobFilter, NewAct, NewJob, PageRequest, Payload, ReplayCounts, RetryBy, StoreError,
+};
+
+use crate::Harness;
+use crate::kit::{Kit, ids, target};
+
+fn act(subject: &str) -> NewAct {
+    NewAct {
+        actor: "ann".into(),
+        action: "breaker.hold".into(),
+        subject: subject.into(),
+        reason: Some("they\nmove house".into()),
+    }
+}
+
+/// Every act is listed with its outcome, newest first, page by page.
+pub async fn acts_are_kept_in_order_with_what_became_of_them(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let mut numbers = Vec::new();
+    for n in 0..5 {
+        numbers.push(k.store.note_act(act(&format!("target-{n}"))).await.unwrap());
+    }
+    k.store.conclude_act(numbers[0], "held").await.unwrap();
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = k.store.acts(PageRequest { limit: 2, cursor }).await.unwrap();
+        assert!(page.rows.len() <= 2);
+        seen.extend(page.rows);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    numbers.reverse();
+    assert_eq!(seen.iter().map(|row| row.number).collect::<Vec<_>>(), numbers);
+    let last = seen.last().unwrap();
+    assert_eq!((last.act.subject.as_str(), last.outcome.as_deref()), ("target-0", Some("held")));
+    assert_eq!(last.act.reason.as_deref(), Some("they move house"), "one line");
+    assert_eq!(last.at, k.now().await);
+    assert_eq!(seen[0].outcome, None);
+}
+
+/// A setting is what was set last, says who set it, and can be taken back; pauses are not settings.
+pub async fn settings_are_set_changed_and_taken_back(h: &dyn Harness) {
+    let k = Kit::new(h);
+    k.store.set_setting("intake.max_retries", Some("3"), "ann").await.unwrap();
+    k.store.set_setting("intake.max_retries", Some("5"), "bob").await.unwrap();
+    k.store.set_setting("intake%", Some("x"), "bob").await.unwrap_err();
+    k.store.set_setting("other", Some("y"), "bob").await.unwrap();
+    let found = k.store.settings("intake.").await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].value.as_str(), found[0].by.as_str()), ("5", "bob"));
+    assert_eq!(k.store.settings("").await.unwrap().len(), 2);
+    k.store.set_setting("intake.max_retries", None, "bob").await.unwrap();
+    assert!(k.store.settings("intake.").await.unwrap().is_empty());
+    for bad in ["", "pause/work", "a b", &"x".repeat(1_000)] {
+        let refused = k.store.set_setting(bad, Some("1"), "ann").await;
+        assert!(matches!(refused, Err(StoreError::Invalid(_))), "{bad:?}: {refused:?}");
+    }
+}
+
+/// Input and saved state can be read; a job that is not there carries nothing.
+pub async fn what_a_job_carries_can_be_read(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let id = k.put_one(NewJob { input: b"\x00input\xff".to_vec(), ..k.job() }).await;
+    let before = Payload { input: b"\x00input\xff".to_vec(), state: None };
+    assert_eq!(k.store.payload(id).await.unwrap(), Some(before.clone()));
+    let claimed = k.claim_one().await;
+    assert!(k.store.save_state(claimed.lease, b"half".to_vec()).await.unwrap());
+    assert_eq!(k.store.payload(id).await.unwrap(), Some(Payload { state: Some(b"half".to_vec()), ..before }));
+    assert_eq!(k.store.payload(k.id()).await.unwrap(), None);
+}
+
+/// The jobs of a replay are counted by where they are, and found by it.
+pub async fn jobs_of_a_replay_are_counted_and_found(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (replay, other) = (k.replay_id(), k.replay_id());
+    let dead = k.put_dead((0..5).map(|_| k.job()).collect()).await;
+    assert_eq!(k.store.replay_counts(replay).await.unwrap(), ReplayCounts::default());
+    k.store.retry(dead[..4].to_vec(), RetryBy { replay: Some(replay) }).await.unwrap();
+    k.store.retry(dead[4..].to_vec(), RetryBy { replay: Some(other) }).await.unwrap();
+    let counts = k.store.replay_counts(replay).await.unwrap();
+    assert_eq!(counts, ReplayCounts { live: 4, ..ReplayCounts::default() });
+    k.cancel(dead[0]).await;
+    let claimed = k.claim(10).await;
+    let ours = |n: usize| claimed.iter().find(|c| c.lease.job == dead[n]).unwrap();
+    k.complete(ours(1)).await;
+    k.fail(ours(2), Code::HandlerFailed).await;
+    let counts = k.store.replay_counts(replay).await.unwrap();
+    assert_eq!(counts, ReplayCounts { live: 1, complete: 1, failed: 1, cancelled: 1 });
+    assert_eq!(counts.ended(), 2);
+    let filter = JobFilter { replay: Some(replay), ..JobFilter::default() };
+    let found = k.store.jobs(filter, PageRequest::default()).await.unwrap().rows;
+    let mut expected = dead[..4].to_vec();
+    expected.reverse();
+    assert_eq!(found.iter().map(|row| row.id).collect::<Vec<_>>(), expected);
+    k.audit().await;
+}
+
+/// Jobs are found by what they depend on.
+pub async fn jobs_are_found_by_target(h: &dyn Harness) {
+    let k = Kit::new(h);
+    k.put_one(k.job()).await;
+    let a = k.put_one(k.job_on(&["a"])).await;
+    let both = k.put_one(k.job_on(&["a", "b"])).await;
+    let of = async |name: &str| {
+        let filter = JobFilter { target: Some(target(name)), ..JobFilter::default() };
+        k.store.jobs(filter, PageRequest::default()).await.unwrap().rows
+    };
+    let found = |rows: Vec<redrive_store::JobRow>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    assert_eq!(found(of("a").await), [both, a]);
+    assert_eq!(found(of("b").await), [both]);
+    assert!(of("c").await.is_empty());
+    let claimed = ids(&k.claim(9).await);
+    assert_eq!(claimed.len(), 3);
+}
+
+/// A walk in the order of dying, up to an offset, meets every letter once although letters are closed and new ones die
+/// meanwhile.
+pub async fn dead_letters_are_walked_oldest_first_up_to_an_offset(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let dead = k.put_dead((0..7).map(|_| k.job()).collect()).await;
+    let upto = k.dead_of(dead[5]).await.offset;
+    let filter = DeadFilter { upto: Some(upto), oldest_first: true, ..DeadFilter::default() };
+    assert_eq!(k.store.count_dead(filter.clone()).await.unwrap(), 6);
+    let (mut met, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = k.store.dead_letters(filter.clone(), PageRequest { limit: 2, cursor }).await.unwrap();
+        for row in &page.rows {
+            met.push(row.job);
+            k.retry(row.job).await;
+        }
+        for claimed in k.claim(10).await {
+            k.fail(&claimed, Code::HandlerFailed).await;
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(met, dead[..6]);
+    let group = k.dead_of(dead[0]).await.fingerprint;
+    let grouped = DeadFilter { group: Some(group), oldest_first: true, ..DeadFilter::default() };
+    let offsets: Vec<_> = k.dead(grouped).await.iter().map(|row| row.offset).collect();
+    assert!(offsets.is_sorted(), "{offsets:?}");
+    k.audit().await;
+}

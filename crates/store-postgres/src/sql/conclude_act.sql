@@ -1,0 +1,1 @@
+UPDATE redrive.audit SET outcome = $2 WHERE number = $1

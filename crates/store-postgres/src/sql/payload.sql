@@ -1,0 +1,1 @@
+SELECT input, state FROM redrive.payloads WHERE job = $1

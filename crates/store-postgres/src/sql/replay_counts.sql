@@ -1,0 +1,1 @@
+SELECT state, count(*) FROM redrive.jobs WHERE replay_id = $1 GROUP BY state

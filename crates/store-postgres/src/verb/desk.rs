@@ -1,0 +1,29 @@
+//! The audit trail and settings.
+
+use redrive_store::NewAct;
+
+use crate::store::Inner;
+
+pub(crate) async fn note_act(inner: &Inner, act: &NewAct) -> sqlx::Result<i64> {
+    let act = act.cleaned();
+    sqlx::query_scalar(inner.sql.note_act.text())
+        .bind(act.actor)
+        .bind(act.action)
+        .bind(act.subject)
+        .bind(act.reason)
+        .fetch_one(&inner.pool)
+        .await
+}
+
+pub(crate) async fn conclude_act(inner: &Inner, number: i64, outcome: &str) -> sqlx::Result<()> {
+    let query = sqlx::query(inner.sql.conclude_act.text()).bind(number).bind(outcome);
+    query.execute(&inner.pool).await.map(drop)
+}
+
+pub(crate) async fn set_setting(inner: &Inner, key: &str, value: Option<&str>, by: &str) -> sqlx::Result<()> {
+    let query = match value {
+        Some(value) => sqlx::query(inner.sql.change_setting.text()).bind(key).bind(value).bind(by),
+        None => sqlx::query(inner.sql.delete_setting.text()).bind(key),
+    };
+    query.execute(&inner.pool).await.map(drop)
+}

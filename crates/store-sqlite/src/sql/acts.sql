@@ -1,0 +1,2 @@
+SELECT number, at, actor, action, subject, reason, outcome FROM audit
+WHERE ?1 IS NULL OR number < ?1 ORDER BY number DESC LIMIT ?2

@@ -1,0 +1,1 @@
+UPDATE audit SET outcome = ?2 WHERE number = ?1

@@ -1,0 +1,1 @@
+SELECT p.input, p.state FROM payloads p WHERE p.job = ?1

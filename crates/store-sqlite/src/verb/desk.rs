@@ -1,0 +1,28 @@
+//! The audit trail and settings.
+
+use redrive_store::{NewAct, Result, StoreError, validate_setting};
+use rusqlite::params;
+
+use super::record::{execute, find};
+use crate::sql;
+use crate::writer::Tx;
+
+pub(crate) fn note_act(tx: &Tx<'_>, act: &NewAct) -> Result<i64> {
+    let act = act.cleaned();
+    let values = params![tx.now, act.actor, act.action, act.subject, act.reason];
+    find(tx.conn, sql::NOTE_ACT, values, |row| row.get(0))?
+        .ok_or_else(|| StoreError::Internal("an act that was noted has no number".into()))
+}
+
+pub(crate) fn conclude_act(tx: &Tx<'_>, number: i64, outcome: &str) -> Result<()> {
+    execute(tx.conn, sql::CONCLUDE_ACT, params![number, outcome]).map(drop)
+}
+
+pub(crate) fn set_setting(tx: &Tx<'_>, key: &str, value: Option<&str>, by: &str) -> Result<()> {
+    validate_setting(key)?;
+    match value {
+        Some(value) => execute(tx.conn, sql::CHANGE_SETTING, params![key, value, by, tx.now]),
+        None => execute(tx.conn, sql::DELETE_SETTING, params![key]),
+    }
+    .map(drop)
+}

@@ -1,0 +1,110 @@
+//! What people did, what they set, and what a job carries: small rows beside the queue.
+
+use redrive_model::limits::{MAX_LABEL_BYTES, MAX_NAME_BYTES};
+use redrive_model::{State, Timestamp, text};
+
+use crate::{Result, StoreError};
+
+/// Somebody is about to do something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAct {
+    /// Who: a person, a token's name, or a part of the engine. Cleaned and cut by the store.
+    pub actor: String,
+    /// What: a verb with what it is done to, such as `breaker.hold`.
+    pub action: String,
+    /// To what: a job, a target, a replay.
+    pub subject: String,
+    /// Why, in the person's own words. Cleaned and cut by the store.
+    pub reason: Option<String>,
+}
+
+impl NewAct {
+    /// The act as it is stored: one line each, cut to their bounds.
+    #[must_use]
+    pub fn cleaned(&self) -> Self {
+        let line = |words: &str| text::one_line(words, MAX_LABEL_BYTES, false);
+        Self {
+            actor: line(&self.actor),
+            action: line(&self.action),
+            subject: line(&self.subject),
+            reason: self.reason.as_deref().map(line).filter(|reason| !reason.is_empty()),
+        }
+    }
+}
+
+/// One act of the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActRow {
+    /// Its place in the trail.
+    pub number: i64,
+    /// When it was begun.
+    pub at: Timestamp,
+    /// Who, what, to what and why.
+    pub act: NewAct,
+    /// What became of it; `None` while it goes on, or when the process ended in the middle.
+    pub outcome: Option<String>,
+}
+
+/// A setting that was changed at run time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingRow {
+    /// Its name.
+    pub key: String,
+    /// What it is.
+    pub value: String,
+    /// Who set it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Checks the name of a setting. Names that begin with `pause/` belong to pauses.
+pub fn validate_setting(key: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_graphic() && c != '%';
+    if key.is_empty() || key.len() > MAX_NAME_BYTES || !key.chars().all(plain) || key.starts_with("pause/") {
+        let text =
+            format!("{key:?} is no name for a setting: 1 to {MAX_NAME_BYTES} printable ASCII characters");
+        return Err(StoreError::Invalid(text));
+    }
+    Ok(())
+}
+
+/// What a job carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// The typed input, encoded by the workload.
+    pub input: Vec<u8>,
+    /// The execution state that was saved last.
+    pub state: Option<Vec<u8>>,
+}
+
+/// Where the jobs of a replay are. A job that another replay has taken since counts there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplayCounts {
+    /// Wait or run.
+    pub live: u64,
+    /// Completed.
+    pub complete: u64,
+    /// Failed again.
+    pub failed: u64,
+    /// Were stopped.
+    pub cancelled: u64,
+}
+
+impl ReplayCounts {
+    /// The count that jobs in this state belong to.
+    pub const fn of(&mut self, state: State) -> &mut u64 {
+        match state {
+            State::Queued | State::Processing => &mut self.live,
+            State::Complete => &mut self.complete,
+            State::Failed => &mut self.failed,
+            State::Cancelled => &mut self.cancelled,
+        }
+    }
+
+    /// Those that have ended by themselves.
+    #[must_use]
+    pub const fn ended(&self) -> u64 {
+        self.complete + self.failed
+    }
+}
