@@ -32,6 +32,8 @@ pub(crate) trait Handler: Send + Sync {
     fn run(self: Arc<Self>, ctx: Context, input: Vec<u8>) -> BoxFuture<'static, Ended>;
 
     fn at_once(&self, target: &Target) -> Option<usize>;
+
+    fn per_target(&self) -> Option<usize>;
 }
 
 struct Typed<W>(W);
@@ -51,6 +53,10 @@ impl<W: Workload> Handler for Typed<W> {
     fn at_once(&self, target: &Target) -> Option<usize> {
         self.0.at_once(target)
     }
+
+    fn per_target(&self) -> Option<usize> {
+        self.0.per_target()
+    }
 }
 
 struct Lasting<P>(P);
@@ -61,6 +67,10 @@ impl<P: Permanent> Handler for Lasting<P> {
     }
 
     fn at_once(&self, _target: &Target) -> Option<usize> {
+        None
+    }
+
+    fn per_target(&self) -> Option<usize> {
         None
     }
 }

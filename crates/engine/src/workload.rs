@@ -36,10 +36,15 @@ pub trait Workload: Send + Sync + 'static {
         10
     }
 
-    /// So many at once in this process that depend on this target; no limit of its own unless said.
+    /// So many at once in this process that depend on the same target; no limit unless said.
+    fn per_target(&self) -> Option<usize> {
+        None
+    }
+
+    /// The same for one target, where some bear more or less than [`Workload::per_target`].
     fn at_once(&self, target: &Target) -> Option<usize> {
         let _ = target;
-        None
+        self.per_target()
     }
 
     /// Runs one attempt. It may be run more than once for a job: calls to the outside carry

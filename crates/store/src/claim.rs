@@ -23,6 +23,16 @@ pub struct Want {
     pub workload: WorkloadName,
     /// At most so many.
     pub limit: usize,
+    /// At most so many that depend on the same target, where [`Claim::rooms`] does not say how many.
+    pub per_target: Option<usize>,
+}
+
+impl Want {
+    /// So many, whatever they depend on.
+    #[must_use]
+    pub const fn new(workload: WorkloadName, limit: usize) -> Self {
+        Self { workload, limit, per_target: None }
+    }
 }
 
 /// What kind of claim it is.
@@ -49,8 +59,9 @@ pub struct Claim {
     pub ttl: Duration,
     /// What kind of claim.
     pub mode: ClaimMode,
-    /// Targets that have no room at this worker now (full concurrency keys): their jobs are left alone.
-    pub full: Vec<Target>,
+    /// Targets (concurrency keys) that have only so much room at this worker now; with none, their jobs are left alone.
+    /// Jobs of one set of targets never exceed it; different sets that share a target may, together.
+    pub rooms: Vec<(Target, usize)>,
 }
 
 /// A job in the hands of a worker.

@@ -47,7 +47,7 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             limit,
             ttl: worker.options.lease_ttl,
             mode: ClaimMode::Normal,
-            full: worker.slots.full(&worker.registry),
+            rooms: worker.slots.rooms(&worker.registry),
         };
         match worker.store.claim(claim).await {
             Ok(claimed) if claimed.is_empty() => {
@@ -84,11 +84,11 @@ async fn run_alone(worker: &Arc<Worker>) -> bool {
         until_quiet(worker).await;
         let claim = Claim {
             worker: worker.id,
-            wants: users(worker).map(|name| Want { workload: name.clone(), limit: 1 }).collect(),
+            wants: users(worker).map(|name| Want::new(name.clone(), 1)).collect(),
             limit: 1,
             ttl: worker.options.lease_ttl,
             mode: ClaimMode::Alone,
-            full: Vec::new(),
+            rooms: Vec::new(),
         };
         if worker.draining.is_cancelled() {
             return true;

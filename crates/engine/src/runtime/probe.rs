@@ -68,14 +68,14 @@ async fn probe(worker: &Arc<Worker>, target: &Target) -> redrive_store::Result<(
     let (probe, breaker) = change(&*worker.store, target, start).await?;
     // Somebody else may have been faster: the right is what the row says.
     let Some(probe) = probe.filter(|probe| is_ours(&breaker, probe)) else { return Ok(()) };
-    let wants = worker.registry.names().into_iter().map(|workload| Want { workload, limit: 1 }).collect();
+    let wants = worker.registry.names().into_iter().map(|workload| Want::new(workload, 1)).collect();
     let claim = Claim {
         worker: worker.id,
         wants,
         limit: 1,
         ttl: worker.options.lease_ttl,
         mode: ClaimMode::Probe(target.clone()),
-        full: Vec::new(),
+        rooms: Vec::new(),
     };
     match worker.store.claim(claim).await.map(|claimed| claimed.into_iter().next()) {
         Ok(Some(claimed)) => {

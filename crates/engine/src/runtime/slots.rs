@@ -114,19 +114,27 @@ impl Slots {
             let limit = (registered.concurrency + ahead).saturating_sub(running + waiting);
             // A claim for the last few places of a buffer is not worth its commit.
             let worth = if ahead == 0 { 1 } else { ahead / 2 };
-            (limit >= worth).then(|| Want { workload: name.clone(), limit })
+            (limit >= worth).then(|| Want {
+                workload: name.clone(),
+                limit,
+                per_target: registered.handler.per_target(),
+            })
         };
         registry.iter().filter_map(want).collect()
     }
 
-    /// Targets that have no room in this process.
-    pub(crate) fn full(&self, registry: &Registry) -> Vec<Target> {
+    /// How much room is left for targets that something runs or waits for here.
+    pub(crate) fn rooms(&self, registry: &Registry) -> Vec<(Target, usize)> {
         let state = self.state();
-        let full = |(target, running): &(&Target, &usize)| {
-            let limit = registry.iter().filter_map(|(_, r)| r.handler.at_once(target)).min();
-            limit.is_some_and(|limit| **running >= limit)
+        let mut taken: HashMap<&Target, usize> = state.at.iter().map(|(target, n)| (target, *n)).collect();
+        for target in state.waiting.iter().flat_map(|claimed| claimed.targets.iter()) {
+            *taken.entry(target).or_insert(0) += 1;
+        }
+        let room = |(target, taken): (&Target, usize)| {
+            let limit = registry.iter().filter_map(|(_, r)| r.handler.at_once(target)).min()?;
+            Some((target.clone(), limit.saturating_sub(taken)))
         };
-        state.at.iter().filter(full).map(|(target, _)| target.clone()).collect()
+        taken.into_iter().filter_map(room).collect()
     }
 
     /// Takes claimed jobs in; they wait for their slots.

@@ -72,7 +72,7 @@ impl Workload for Does {
         self.concurrency
     }
 
-    fn at_once(&self, _target: &Target) -> Option<usize> {
+    fn per_target(&self) -> Option<usize> {
         self.at_once
     }
 

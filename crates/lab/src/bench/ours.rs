@@ -33,11 +33,11 @@ pub fn new_job(now: Timestamp) -> Result<NewJob> {
 pub fn claim_of(limit: usize) -> Result<Claim> {
     Ok(Claim {
         worker: WorkerId::from_uuid(uuid::Uuid::from_u128(7)),
-        wants: vec![Want { workload: WorkloadName::new(WORKLOAD)?, limit }],
+        wants: vec![Want::new(WorkloadName::new(WORKLOAD)?, limit)],
         limit,
         ttl: Duration::from_secs(60),
         mode: ClaimMode::Normal,
-        full: Vec::new(),
+        rooms: Vec::new(),
     })
 }
 

@@ -95,7 +95,7 @@ pub async fn bad_names_are_refused_and_odd_ones_work(h: &dyn Harness) {
     let found =
         k.store.jobs(JobFilter { owner, ..JobFilter::default() }, PageRequest::default()).await.unwrap();
     assert_eq!(found.rows.len(), 1);
-    let wants = vec![redrive_store::Want { workload, limit: 1 }];
+    let wants = vec![redrive_store::Want::new(workload, 1)];
     assert_eq!(k.claim_with(Claim { wants, ..k.ask(1) }).await[0].lease.job, id);
     k.audit().await;
 }

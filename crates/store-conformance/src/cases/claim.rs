@@ -162,9 +162,26 @@ pub async fn jobs_of_a_full_target_are_left_alone(h: &dyn Harness) {
     let full = k.put_one(k.job_on(&["gateway"])).await;
     let both = k.put_one(k.job_on(&["gateway", "disk"])).await;
     let free = k.put_one(k.job_on(&["disk"])).await;
-    let got = k.claim_with(Claim { full: vec![target("gateway")], ..k.ask(10) }).await;
+    let got = k.claim_with(Claim { rooms: vec![(target("gateway"), 0)], ..k.ask(10) }).await;
     assert_eq!(ids(&got), [free]);
     assert_eq!(k.claim_ids(10).await, [full, both]);
+    k.audit().await;
+}
+
+/// A claim takes no more jobs of one target than its worker has room for, and goes on with the others.
+pub async fn a_claim_takes_no_more_of_a_target_than_there_is_room_for(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let mut put = Vec::new();
+    for name in ["a", "a", "a", "a", "b", "b", "b", "c"] {
+        put.push(k.put_one(k.job_on(&[name])).await);
+    }
+    let plain = k.put_one(k.job()).await;
+    let wants = vec![Want { per_target: Some(2), ..want("work", 10) }];
+    let rooms = vec![(target("b"), 1), (target("c"), 0)];
+    let got = k.claim_with(Claim { wants, rooms, ..k.ask(10) }).await;
+    assert_eq!(ids(&got), [put[0], put[1], put[4], plain]);
+    let rooms = vec![(target("a"), 1)];
+    assert_eq!(ids(&k.claim_with(Claim { rooms, ..k.ask(3) }).await), [put[2], put[5], put[6]]);
     k.audit().await;
 }
 
@@ -200,5 +217,5 @@ pub async fn a_job_that_runs_alone_is_claimed_only_alone(h: &dyn Harness) {
 }
 
 fn want(name: &str, limit: usize) -> Want {
-    Want { workload: workload(name), limit }
+    Want::new(workload(name), limit)
 }

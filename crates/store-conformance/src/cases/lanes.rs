@@ -55,11 +55,11 @@ pub async fn hundreds_of_waiting_target_sets_do_not_hide_the_one_that_can_run(h:
         NewJob { when, ..k.job_on(&[&format!("host:{n}")]) }
     });
     k.put(jobs.collect()).await;
-    let full: Vec<_> = (0..400).map(|n| target(&format!("host:{n}"))).collect();
+    let full: Vec<_> = (0..400).map(|n| (target(&format!("host:{n}")), 0)).collect();
     let ready = k.put_one(k.job_on(&["open"])).await;
     let mut got = Vec::new();
     for _ in 0..20 {
-        got.extend(ids(&k.claim_with(Claim { full: full.clone(), ..k.ask(10) }).await));
+        got.extend(ids(&k.claim_with(Claim { rooms: full.clone(), ..k.ask(10) }).await));
     }
     assert_eq!(got, [ready]);
 }

@@ -125,7 +125,7 @@ pub async fn c20_a_job_that_is_kept_alive_is_never_rescued_by_age(h: &dyn Harnes
 pub async fn c21_looking_at_an_expired_lease_leaves_its_fate_alone(h: &dyn Harness) {
     let k = Kit::new(h);
     let id = k.put_one(k.job_of("strange")).await;
-    let wants = vec![redrive_store::Want { workload: workload("strange"), limit: 1 }];
+    let wants = vec![redrive_store::Want::new(workload("strange"), 1)];
     k.claim_with(Claim { wants, ..k.ask(1) }).await;
     k.advance(TTL).await;
     let before = k.row(id).await;

@@ -17,14 +17,14 @@ impl Kit<'_> {
     /// A claim of worker 1 for `work` and `other`, to be changed before it is made.
     #[must_use]
     pub fn ask(&self, limit: usize) -> Claim {
-        let want = |name| Want { workload: workload(name), limit };
+        let want = |name| Want::new(workload(name), limit);
         Claim {
             worker: self.worker(1),
             wants: vec![want("work"), want("other")],
             limit,
             ttl: TTL,
             mode: ClaimMode::Normal,
-            full: Vec::new(),
+            rooms: Vec::new(),
         }
     }
 

@@ -110,13 +110,11 @@ impl World {
         };
         Claim {
             worker: worker.unwrap_or(universe::worker(op.worker)),
-            wants: wants
-                .map(|(limit, n)| Want { workload: universe::workload(n), limit: usize::from(*limit) })
-                .collect(),
+            wants: wants.map(|(limit, n)| Want::new(universe::workload(n), usize::from(*limit))).collect(),
             limit: op.limit,
             ttl: seconds(op.ttl),
             mode,
-            full: universe::targets(op.full).iter().cloned().collect(),
+            rooms: universe::targets(op.full).iter().map(|target| (target.clone(), 0)).collect(),
         }
     }
 

@@ -19,13 +19,20 @@ gates AS MATERIALIZED (
     WHERE (b.blocked_until IS NOT NULL OR b.admits IS NOT NULL) AND (b.blocked_until > clock.now OR b.admits IS NOT NULL)
 ),
 admitted AS MATERIALIZED (
-    SELECT l.id, l.workload, l.targets, l.priority, want.room
+    SELECT l.id, l.workload, l.targets, l.priority, want.room, own.room AS own
     FROM (SELECT id FROM few WHERE (SELECT count(*) FROM few) <= 64 UNION ALL SELECT lane FROM walk) AS w
     JOIN redrive.lanes l ON l.id = w.id
-    JOIN unnest($2::text[], $3::int8[]) AS want (workload, room) ON want.workload = l.workload
+    JOIN unnest($2::text[], $3::int8[], $12::int8[]) AS want (workload, room, per_target) ON want.workload = l.workload
+    -- What this worker has room for among the jobs of one set of targets.
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN want.per_target IS NOT NULL OR cardinality($10::text[]) > 0 THEN (
+            SELECT min(coalesce(r.room, want.per_target)) FROM redrive.lane_targets t
+            LEFT JOIN unnest($10::text[], $11::int8[]) AS r (target, room) ON r.target = t.target WHERE t.lane = l.id
+        ) END AS room
+    ) AS own
     WHERE l.alone = $6
       AND NOT EXISTS (SELECT 1 FROM redrive.settings s WHERE s.key IN ('pause/', 'pause/' || l.workload))
-      AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = l.id AND t.target = ANY ($10::text[]))
+      AND (own.room IS NULL OR own.room > 0)
       AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
                       WHERE t.lane = l.id AND NOT g.probed AND coalesce(g.blocked, false))
       AND ($9::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
@@ -37,7 +44,7 @@ heads AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT q.id, q.due_at FROM redrive.jobs q
         WHERE q.state = 'queued' AND q.lane = a.id AND q.due_at <= clock.now
-        ORDER BY q.due_at, q.id LIMIT least(a.room, $4::int8)
+        ORDER BY q.due_at, q.id LIMIT least(a.room, a.own, $4::int8)
         FOR UPDATE SKIP LOCKED
     ) AS j
 )

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{JobId, LeaseToken, WorkerId, instant};
-use redrive_store::{Claim, ClaimMode, Claimed, Lease, StoredFacts};
+use redrive_store::{Claim, ClaimMode, Claimed, Lease, StoredFacts, Want};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
@@ -81,6 +81,10 @@ async fn ramp(
         let left = i64::from(gate.try_get::<i32, _>(1)?) - running;
         room.insert(target, usize::try_from(left).unwrap_or(0));
     }
+    for (target, here) in &claim.rooms {
+        let left = room.entry(target.to_string()).or_insert(*here);
+        *left = (*left).min(*here);
+    }
     let (names, rooms) = wants(claim);
     let mut wanted: HashMap<String, usize> =
         claim.wants.iter().map(|w| (w.workload.to_string(), w.limit)).collect();
@@ -146,11 +150,17 @@ fn ask<'q>(
         .bind(from)
         .bind(WALK)
         .bind(probe(claim))
-        .bind(claim.full.iter().map(|t| t.as_str()).collect::<Vec<_>>())
+        .bind(claim.rooms.iter().map(|(t, _)| t.as_str()).collect::<Vec<_>>())
+        .bind(claim.rooms.iter().map(|(_, room)| number(*room)).collect::<Vec<_>>())
+        .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
 }
 
 fn wants(claim: &Claim) -> (Vec<&str>, Vec<i64>) {
-    claim.wants.iter().filter(|w| w.limit > 0).map(|w| (w.workload.as_str(), number(w.limit))).unzip()
+    wanted(claim).map(|w| (w.workload.as_str(), number(w.limit))).unzip()
+}
+
+fn wanted(claim: &Claim) -> impl Iterator<Item = &Want> {
+    claim.wants.iter().filter(|w| w.limit > 0)
 }
 
 fn number(n: usize) -> i64 {

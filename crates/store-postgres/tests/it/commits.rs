@@ -79,11 +79,11 @@ pub(crate) fn job(n: u128) -> NewJob {
 pub(crate) fn claim() -> Claim {
     Claim {
         worker: WorkerId::from_uuid(uuid::Uuid::from_u128(9)),
-        wants: vec![Want { workload: WorkloadName::new("work").unwrap(), limit: 5 }],
+        wants: vec![Want::new(WorkloadName::new("work").unwrap(), 5)],
         limit: 5,
         ttl: Duration::from_secs(3_600),
         mode: ClaimMode::Normal,
-        full: Vec::new(),
+        rooms: Vec::new(),
     }
 }
 

@@ -20,11 +20,11 @@ fn job(n: u32) -> NewJob {
 fn claim(worker: u128) -> Claim {
     Claim {
         worker: WorkerId::from_uuid(uuid::Uuid::from_u128(worker)),
-        wants: vec![Want { workload: WorkloadName::new("work").unwrap(), limit: 7 }],
+        wants: vec![Want::new(WorkloadName::new("work").unwrap(), 7)],
         limit: 7,
         ttl: Duration::from_secs(60),
         mode: ClaimMode::Normal,
-        full: Vec::new(),
+        rooms: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{JobId, LeaseToken, Target, WorkerId, WorkloadName, instant};
-use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts};
+use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts, Want};
 use rusqlite::params;
 
 use super::record::{find, list};
@@ -63,7 +63,8 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
     let mut places: Vec<(Place, i64)> = Vec::new();
     for &lane in &lanes {
         let key = tx.lanes.get(lane)?;
-        let room = claim.wants.iter().find(|w| w.workload == key.workload).map_or(0, |w| w.limit.min(limit));
+        let want = claim.wants.iter().find(|w| w.workload == key.workload);
+        let room = want.map_or(0, |w| gates.room(w, key).min(limit));
         let rows = list(
             tx.conn,
             sql::READY_OF_LANE,
@@ -75,6 +76,8 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
     places.sort_unstable();
     let mut room: HashMap<&WorkloadName, usize> =
         claim.wants.iter().map(|w| (&w.workload, w.limit)).collect();
+    let per_target: HashMap<&WorkloadName, usize> =
+        claim.wants.iter().filter_map(|w| Some((&w.workload, w.per_target?))).collect();
     let mut quota = gates.quota.clone();
     let mut picked = Vec::with_capacity(limit.min(places.len()));
     for (place, lane) in places {
@@ -83,6 +86,11 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
         }
         let key = tx.lanes.get(lane)?;
         let Some(left) = room.get_mut(&key.workload).filter(|left| **left > 0) else { continue };
+        if let Some(per_target) = per_target.get(&key.workload) {
+            for target in key.targets.iter().filter(|t| !quota.contains_key(*t)).collect::<Vec<_>>() {
+                quota.insert(target.clone(), *per_target);
+            }
+        }
         if key.targets.iter().any(|t| quota.get(t) == Some(&0)) {
             continue;
         }
@@ -146,8 +154,8 @@ struct Gates {
 impl Gates {
     fn load(tx: &Tx<'_>, claim: &Claim) -> Result<Self> {
         let mut gates = Self {
-            blocked: claim.full.iter().cloned().collect(),
-            quota: HashMap::new(),
+            blocked: HashSet::new(),
+            quota: claim.rooms.iter().cloned().collect(),
             probe: None,
             paused: list(tx.conn, sql::PAUSED, [], |row| row.get(0))?.into_iter().collect(),
         };
@@ -164,10 +172,18 @@ impl Gates {
                 let running: i64 =
                     find(tx.conn, sql::RUNNING_OF_TARGET, params![target.as_str()], |row| row.get(0))?
                         .unwrap_or(0);
-                gates.quota.insert(target, usize::try_from(admits - running).unwrap_or(0));
+                let room = usize::try_from(admits - running).unwrap_or(0);
+                let here = gates.quota.entry(target).or_insert(room);
+                *here = room.min(*here);
             }
         }
         Ok(gates)
+    }
+
+    /// Most jobs of this lane that may be taken.
+    fn room(&self, want: &Want, key: &LaneKey) -> usize {
+        let of = |target| self.quota.get(target).copied().or(want.per_target);
+        key.targets.iter().filter_map(of).fold(want.limit, usize::min)
     }
 
     fn paused(&self, workload: &WorkloadName) -> bool {

@@ -50,7 +50,7 @@ impl Reference {
         let passes = |target: &Target| {
             let probed = claim.mode == ClaimMode::Probe(target.clone());
             let blocked = self.gate(target).blocked_until.is_some_and(|until| until > self.now);
-            (probed || !blocked) && !claim.full.contains(target)
+            (probed || !blocked) && !claim.rooms.iter().any(|(full, _)| full == target)
         };
         ready && !paused && kind && job.targets.iter().all(passes)
     }
