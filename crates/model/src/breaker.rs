@@ -11,9 +11,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Code;
+use crate::governor::Bucket;
 use crate::id::WorkerId;
 use crate::instant;
 use crate::state::words;
+
+mod busy;
+
+pub use busy::Busy;
 
 words!(
     /// What happens to jobs while a breaker is open.
@@ -85,7 +90,9 @@ pub enum Call {
     ServerError,
     /// No connection, or no answer in time.
     Unreachable,
-    /// Says nothing about the target's health: 4xx, 429, 503 with Retry-After, cancelled.
+    /// The target asked for time with a 503. Says nothing about its health, but many of them hold it.
+    Busy,
+    /// Says nothing about the target's health: 4xx, 429, cancelled.
     Neutral,
 }
 
@@ -110,6 +117,7 @@ impl Call {
             | Code::DownloadTruncated
             | Code::UploadS3Error
             | Code::TargetError => Self::ServerError,
+            Code::GwBusy => Self::Busy,
             _ => Self::Neutral,
         }
     }
@@ -188,6 +196,12 @@ pub struct Breaker {
     pub hold: Option<Hold>,
     /// The target asked for time (429) until then, apart from the phase.
     pub throttled_until: Option<Timestamp>,
+    /// How many of its last answers asked for time (503).
+    #[serde(default, skip_serializing_if = "Busy::is_quiet")]
+    pub busy: Busy,
+    /// The places of retries.
+    #[serde(default, skip_serializing_if = "Bucket::is_unused")]
+    pub retries: Bucket,
 }
 
 /// What the claim needs to know about a breaker.
@@ -214,6 +228,8 @@ impl Breaker {
             recent: VecDeque::new(),
             hold: None,
             throttled_until: None,
+            busy: Busy::new(),
+            retries: Bucket::new(),
         }
     }
 
@@ -238,7 +254,8 @@ impl Breaker {
     /// Counts a call that was started in `epoch` and has ended. Probes report by [`Breaker::probe_ended`].
     /// `draw` spreads the cool-down.
     pub fn record(&mut self, config: &Config, now: Timestamp, draw: u64, call: Call, epoch: u64) {
-        if call == Call::Neutral {
+        self.busy.count(call);
+        if matches!(call, Call::Neutral | Call::Busy) {
             return;
         }
         match self.phase {
@@ -300,7 +317,7 @@ impl Breaker {
                 self.open(config, now, draw);
             }
             // It said nothing: the slot is free at once.
-            Call::Neutral => {
+            Call::Neutral | Call::Busy => {
                 self.phase = Phase::Open { until: now };
                 self.since = now;
             }

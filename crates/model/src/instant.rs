@@ -33,6 +33,12 @@ pub fn after(at: Timestamp, by: Duration) -> Timestamp {
     from_millis(to_millis(at).saturating_add(millis(by)))
 }
 
+/// `at - by`, clamped to what the calendar can hold.
+#[must_use]
+pub fn before(at: Timestamp, by: Duration) -> Timestamp {
+    from_millis(to_millis(at).saturating_sub(millis(by)))
+}
+
 /// A duration in whole milliseconds, saturating.
 #[must_use]
 pub fn millis(by: Duration) -> i64 {

@@ -14,6 +14,7 @@ pub mod decide;
 pub mod dedupe;
 pub mod failure;
 pub mod fingerprint;
+pub mod governor;
 pub mod group;
 pub mod id;
 pub mod instant;
@@ -21,6 +22,7 @@ pub mod limits;
 pub mod name;
 pub mod policy;
 pub mod redact;
+pub mod schedule;
 pub mod state;
 pub mod text;
 

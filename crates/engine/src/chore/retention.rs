@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::{Code, Done, Failure, JobId, Policy, Timestamp, instant};
+use redrive_model::{Code, Done, Failure, JobId, Policy, instant};
 use redrive_store::{Purge, Store};
 
 use crate::{Context, Permanent};
@@ -48,11 +48,7 @@ impl Permanent for Retention {
             return Ok(Done::RescheduleIn(Duration::from_secs(1)));
         }
         let now = self.store.now().await.map_err(away)?;
-        self.store.forget(before(now)).await.map_err(away)?;
+        self.store.forget(instant::before(now, FORGET)).await.map_err(away)?;
         Ok(Done::RescheduleIn(self.every))
     }
-}
-
-fn before(now: Timestamp) -> Timestamp {
-    instant::from_millis(instant::to_millis(now) - instant::millis(FORGET))
 }
