@@ -9,7 +9,7 @@ use redrive_store::{Claimed, Finish, Finished};
 use tokio::time::Instant;
 
 use super::slots::{Started, Why};
-use super::{Worker, breakers};
+use super::{Worker, breakers, governor, surroundings};
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
@@ -30,6 +30,7 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
     let input = std::mem::take(&mut claimed.input);
     let ctx = Context::new(worker.store.clone(), &claimed, cancel.clone());
     let epochs = worker.breakers.epochs(&claimed.targets);
+    worker.governor.started(&claimed);
     let began = Instant::now();
     let handler = registered.handler.clone().run(ctx.clone(), input);
     let dropped = async {
@@ -73,7 +74,7 @@ pub(crate) async fn record(
 ) {
     let rules = &*registered.rules;
     let now = instant::after(claimed.claimed_at, since.elapsed());
-    let decision = match claimed.max_attempts {
+    let mut decision = match claimed.max_attempts {
         // This job has a cap of its own.
         Some(cap) if rules.policy.max_attempts != Some(cap) => {
             let policy = redrive_model::Policy { max_attempts: Some(cap), ..rules.policy.clone() };
@@ -81,8 +82,16 @@ pub(crate) async fn record(
         }
         _ => decide(outcome, &claimed.facts, &rules.policy, now, ids::draw()),
     };
-    super::report::ended(claimed, rules, &decision, failure.as_ref());
     let target = failure.as_ref().and_then(|failure| blamed(failure, claimed));
+    let mut failure = failure;
+    if let Some(target) = &target {
+        let longer = governor::delay(worker, target, &mut decision, now).await;
+        if !longer.is_zero() {
+            let ms = u64::try_from(longer.as_millis()).unwrap_or(u64::MAX);
+            failure = failure.map(|failure| failure.with("retry_delayed_ms", ms));
+        }
+    }
+    super::report::ended(claimed, rules, &decision, failure.as_ref());
     let Rules { policy, version } = rules;
     let mut finish = Finish::decided_under(
         claimed.lease,
@@ -163,11 +172,16 @@ async fn blame(
             }
         }
     }
-    if let (Some(target), Some(failure)) = (&blamed, failure)
-        && failure.code.class() == Class::Throttled
-    {
-        let cap = registered.rules.policy.retry_after_cap;
-        breakers::throttle(worker, target, failure.retry_after.unwrap_or(SHORT_WAIT).min(cap)).await;
+    let Some(failure) = failure else { return };
+    if failure.code.class() == Class::Environment {
+        surroundings::met(worker, failure).await;
+    }
+    let Some(target) = &blamed else { return };
+    let wait = failure.retry_after.unwrap_or(SHORT_WAIT).min(registered.rules.policy.retry_after_cap);
+    if failure.code.class() == Class::Throttled {
+        breakers::throttle(worker, target, wait).await;
+    } else if call == Call::Busy {
+        breakers::busy(worker, target, wait).await;
     }
 }
 

@@ -56,7 +56,7 @@ impl Breakers {
     pub(crate) fn note(&self, target: &Target, call: Call, epoch: u64) {
         let mut state = self.state();
         // Nothing is known against it: a success says nothing new, and costs nothing.
-        if call == Call::Neutral
+        if matches!(call, Call::Neutral | Call::Busy)
             || call == Call::Success
                 && !state.epochs.contains_key(target)
                 && !state.pending.contains_key(target)
@@ -200,6 +200,24 @@ pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
             super::give_held_back(worker).await;
         }
         Err(error) => tracing::warn!(event = "breaker.throttle_not_written", %target, "{error}"),
+    }
+}
+
+/// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
+pub(crate) async fn busy(worker: &Worker, target: &Target, wait: Duration) {
+    let config = (worker.options.breaker)(target);
+    let asked = |breaker: &mut Breaker, now: Timestamp| {
+        breaker.record(&config, now, ids::draw(), Call::Busy, breaker.epoch);
+        if breaker.busy.is_too_busy() {
+            breaker.throttle(instant::after(now, wait));
+        }
+    };
+    match change(&*worker.store, target, asked).await {
+        Ok(((), breaker)) => {
+            worker.breakers.learn_one(target, &breaker);
+            super::give_held_back(worker).await;
+        }
+        Err(error) => tracing::debug!(event = "breaker.busy_not_written", %target, "{error}"),
     }
 }
 

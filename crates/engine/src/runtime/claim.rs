@@ -32,6 +32,13 @@ pub(crate) async fn run(worker: Arc<Worker>) {
                 alone.reset_after(IN_VAIN);
             }
         }
+        if let Some(until) = worker.surroundings.closed_until() {
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => {}
+                () = worker.draining.cancelled() => {}
+            }
+            continue;
+        }
         let wants = worker.slots.wants(&worker.registry);
         if wants.is_empty() {
             tokio::select! {

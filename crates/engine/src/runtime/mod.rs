@@ -4,10 +4,13 @@ mod attempt;
 mod beat;
 mod breakers;
 mod claim;
+mod fail_fast;
+mod governor;
 mod probe;
 mod record;
 mod report;
 mod slots;
+mod surroundings;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +24,10 @@ use tokio_util::sync::CancellationToken;
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
 use breakers::Breakers;
+use governor::Governor;
 use record::Recorder;
 use slots::{Slots, Why};
+use surroundings::Surroundings;
 
 /// What the parts of a worker share.
 pub(crate) struct Worker {
@@ -34,6 +39,8 @@ pub(crate) struct Worker {
     slots: Slots,
     recorder: Recorder,
     breakers: Breakers,
+    governor: Governor,
+    surroundings: Surroundings,
     /// Nothing new is claimed.
     draining: CancellationToken,
     /// Leases are no longer kept.
@@ -67,6 +74,8 @@ impl Running {
             clock,
             slots: Slots::default(),
             breakers: Breakers::default(),
+            governor: Governor::default(),
+            surroundings: Surroundings::default(),
             draining: CancellationToken::new(),
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),

@@ -8,7 +8,7 @@ use redrive_model::{Target, Timestamp};
 use redrive_store::{Claim, ClaimMode, Want};
 
 use super::breakers::{change, probe_ended};
-use super::{Worker, attempt, give_held_back};
+use super::{Worker, attempt, fail_fast, give_held_back};
 use crate::ids;
 
 /// While some breaker is open it is looked at so often.
@@ -40,6 +40,7 @@ async fn look(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
     let now = worker.store.now().await?;
     worker.breakers.learn(&rows, now);
     give_held_back(worker).await;
+    fail_fast::run(worker, &rows, now).await?;
     let open: Vec<_> = rows.into_iter().filter(|row| row.breaker.next_probe_at().is_some()).collect();
     if open.is_empty() {
         return Ok(false);

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redrive_engine::model::breaker::{Breaker, Config, Phase};
-use redrive_engine::model::{Code, State, Target};
-use redrive_engine::{Done, Failure, Options};
+use redrive_engine::model::breaker::{Breaker, Config, Mode, Phase};
+use redrive_engine::model::decide::DeadReason;
+use redrive_engine::model::{Code, Shown, State, Target, instant};
+use redrive_engine::{Context, Done, Failure, Options};
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, eventually, quick};
@@ -109,7 +110,7 @@ async fn one_probe_among_eight_engines() {
     let first = bench.store.now().await.unwrap();
     eventually(async || {
         let seen = bench.store.workers().await.unwrap();
-        let late = redrive_engine::model::instant::after(first, Duration::from_millis(1_500));
+        let late = instant::after(first, Duration::from_millis(1_500));
         (seen.len() == 8 && seen.iter().all(|worker| worker.seen_at >= late)).then_some(())
     })
     .await;
@@ -151,7 +152,138 @@ async fn a_target_that_asks_for_time_gets_it() {
     assert_eq!(bench.outcomes(first).await, ["throttled", "complete"]);
     let other = bench.until(second, State::Complete).await;
     let asked = bench.store.attempts(first).await.unwrap()[0].ended_at;
-    let waited = redrive_engine::model::instant::between(asked, other.started_at.unwrap());
+    let waited = instant::between(asked, other.started_at.unwrap());
     assert!(waited >= Duration::from_millis(590), "the second waited only {waited:?}");
+    running.drain().await;
+}
+
+/// A target that is set to fail fast: what waits for it is given up with a reason, and the first job after the cool-down
+/// tries it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_of_a_target_that_fails_fast_do_not_wait() {
+    let bench = Bench::new().await;
+    let config = Config {
+        mode: Mode::FailFast,
+        cooldown: Duration::from_millis(900),
+        ..(touchy().breaker)(&gateway())
+    };
+    let options = Options { breaker: Arc::new(move |_| config.clone()), ..touchy() };
+    let engine = bench.engine_with(options).await;
+    engine.register(Does::new(|_, _| async { Ok(Done::Complete) }));
+    let now = bench.store.now().await.unwrap();
+    let mut breaker = Breaker::new(now);
+    let until = instant::after(now, Duration::from_millis(900));
+    breaker.phase = Phase::Open { until };
+    bench.store.swap_breaker(&gateway(), None, &breaker).await.unwrap();
+    let tasks: Vec<Task> = (0..10).map(task).collect();
+    let jobs = engine.enqueue_many(&tasks).await.unwrap();
+    let other = engine.enqueue(&Task::n(99)).await.unwrap();
+    let running = engine.start();
+    for job in jobs {
+        let row = bench.until(job.job(), State::Failed).await;
+        assert_eq!((row.failure_code, row.attempt), (Some(Code::SystemBreakerOpen), 0));
+        assert!(row.finished_at.unwrap() < until, "at once, not after the cool-down");
+    }
+    bench.until(other, State::Complete).await;
+    assert!(bench.dead().await.iter().all(|dead| dead.reason == DeadReason::FailFast));
+    eventually(async || (bench.store.now().await.unwrap() > until).then_some(())).await;
+    let probe = engine.enqueue(&task(100)).await.unwrap();
+    bench.until(probe, State::Complete).await;
+    running.drain().await;
+}
+
+/// One 503 with Retry-After delays its own job and costs an attempt; when a fifth of the answers are like that, all wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_target_is_held_when_it_says_so_often() {
+    let bench = Bench::new().await;
+    let engine = bench.engine_with(touchy()).await;
+    let mut does = Does::new(|_, task: Task| async move {
+        if task.n < 4 {
+            return Err(Failure::new(Code::GwBusy, "503").retry_after(Duration::from_secs(60)));
+        }
+        Ok(Done::Complete)
+    });
+    does.concurrency = 1;
+    engine.register(does);
+    let running = engine.start();
+    for n in 0..3 {
+        let id = engine.enqueue(&task(n)).await.unwrap();
+        let row = bench.until_row(id, |row| row.attempt == 1 && row.state == State::Queued).await;
+        assert!(row.due_at > row.started_at.unwrap(), "it waits");
+    }
+    let free = engine.enqueue(&task(10)).await.unwrap();
+    bench.until(free, State::Complete).await;
+    engine.enqueue(&task(3)).await.unwrap();
+    eventually(async || {
+        let row = bench.store.breaker(&gateway()).await.unwrap();
+        row.is_some_and(|row| row.breaker.throttled_until.is_some()).then_some(())
+    })
+    .await;
+    let held = engine.enqueue(&task(11)).await.unwrap();
+    let row = bench.until_row(held, |row| row.shown == Shown::Held).await;
+    assert_eq!((row.attempt, phase(&bench).await), (0, Some(Phase::Closed)), "no failure of the target");
+    running.drain().await;
+}
+
+/// A burst of retries against one target is spread; jobs without a target are not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_retries_is_spread() {
+    let bench = Bench::new().await;
+    let config = Config { threshold: 2.0, consecutive: 0, ..Config::default() };
+    let engine = bench.engine_with(Options { breaker: Arc::new(move |_| config.clone()), ..quick() }).await;
+    let mut does = Does::new(|ctx: Context, _| async move {
+        if ctx.attempt() == 1 {
+            return Err(Failure::new(Code::TargetError, "500"));
+        }
+        Ok(Done::Complete)
+    });
+    does.concurrency = 20;
+    engine.register(does);
+    let tasks: Vec<Task> = (0..60).map(task).collect();
+    let jobs = engine.enqueue_many(&tasks).await.unwrap();
+    let calm = engine.enqueue_many(&(0..60).map(Task::n).collect::<Vec<_>>()).await.unwrap();
+    let running = engine.start();
+    let mut waits = Vec::new();
+    for job in jobs {
+        bench.until(job.job(), State::Complete).await;
+        let attempts = bench.store.attempts(job.job()).await.unwrap();
+        assert_eq!(attempts.len(), 2);
+        let wait = instant::between(attempts[0].ended_at, attempts[1].started_at.unwrap());
+        waits.push(wait);
+    }
+    assert!(waits.iter().filter(|wait| **wait > Duration::from_millis(900)).count() >= 30, "{waits:?}");
+    for job in calm {
+        bench.until(job.job(), State::Complete).await;
+        let attempts = bench.store.attempts(job.job()).await.unwrap();
+        assert!(attempts[0].context.as_deref().is_none_or(|c| !c.contains("retry_delayed_ms")));
+    }
+    running.drain().await;
+}
+
+/// A full disk is no fault of the job: nothing is charged, claiming stops for a while, and people can see why.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_stops_claiming_and_charges_nobody() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let (full, calls) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (f, c) = (full.clone(), calls.clone());
+    engine.register(Does::new(move |_, _| {
+        let (full, calls) = (f.clone(), c.clone());
+        async move {
+            calls.fetch_add(1, Ordering::SeqCst);
+            if full.load(Ordering::SeqCst) {
+                return Err(Failure::new(Code::DiskFull, "no space left on device"));
+            }
+            Ok(Done::Complete)
+        }
+    }));
+    let id = engine.enqueue(&Task::n(1)).await.unwrap();
+    let running = engine.start();
+    eventually(async || (calls.load(Ordering::SeqCst) >= 3).then_some(())).await;
+    let disk = bench.store.breaker(&Target::new("disk").unwrap()).await.unwrap().unwrap();
+    assert!(disk.breaker.throttled_until.is_some());
+    full.store(false, Ordering::SeqCst);
+    let row = bench.until(id, State::Complete).await;
+    assert_eq!(row.attempt, 1, "only the one that worked counts");
     running.drain().await;
 }
