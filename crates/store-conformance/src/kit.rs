@@ -197,7 +197,7 @@ impl<'a> Kit<'a> {
         let id = batch.id;
         let jobs = jobs.into_iter().map(|job| NewJob { batch: Some(id), ..job }).collect();
         let reply =
-            self.enqueue(Enqueue { open: vec![batch], jobs, seal: vec![id], idempotency: None }).await;
+            self.enqueue(Enqueue { open: vec![batch], jobs, seal: vec![id], ..Enqueue::default() }).await;
         (id, reply.jobs.into_iter().map(Enqueued::job).collect())
     }
 

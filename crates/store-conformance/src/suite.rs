@@ -103,6 +103,8 @@ macro_rules! suite {
                 what_a_job_carries_can_be_read,
                 jobs_of_a_replay_are_counted_and_found,
                 jobs_are_found_by_target,
+                progress_is_said_under_the_lease,
+                a_running_member_may_split_itself,
                 dead_letters_are_walked_oldest_first_up_to_an_offset,
             }
             event {

@@ -105,7 +105,8 @@ CREATE TABLE redrive.payloads (
     job   uuid NOT NULL PRIMARY KEY,
     label text,
     input bytea NOT NULL,
-    state bytea
+    state bytea,
+    progress text
 );
 
 CREATE TABLE redrive.attempts (

@@ -134,6 +134,7 @@ statements! {
     purge_scan
     queue_of_lanes
     replay_counts
+    report_progress
     requeue
     reschedule
     retry

@@ -14,8 +14,8 @@ use redrive_model::{
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Purge, Purged, QueueStats, ReplayCounts,
-    Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
+    ReplayCounts, Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate,
     validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
@@ -209,6 +209,10 @@ impl Store for PostgresStore {
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
         validate_state(&state)?;
         repeating!(lease::save_state(&self.inner, lease, &state))
+    }
+
+    async fn report_progress(&self, lease: Lease, progress: Progress) -> Result<bool> {
+        repeating!(lease::report_progress(&self.inner, lease, &progress))
     }
 
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {

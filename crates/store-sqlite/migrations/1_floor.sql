@@ -99,7 +99,8 @@ CREATE TABLE payloads (
     job   BLOB NOT NULL PRIMARY KEY,
     label TEXT,
     input BLOB NOT NULL,
-    state BLOB
+    state BLOB,
+    progress TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attempts (

@@ -99,6 +99,7 @@ statements! {
     CHANGE_SETTING = "change_setting";
     SETTINGS = "settings";
     PAYLOAD = "payload";
+    REPORT_PROGRESS = "report_progress";
     REPLAY_COUNTS = "replay_counts";
 }
 

@@ -13,8 +13,8 @@ use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Purge, Purged, QueueStats, ReplayCounts,
-    Result, RetryBy, SettingRow, Step, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
+    ReplayCounts, Result, RetryBy, SettingRow, Step, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -202,6 +202,10 @@ impl Store for SqliteStore {
 
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
         self.write(Undo::Savepoint, move |tx| lease::save_state(tx, lease, &state)).await
+    }
+
+    async fn report_progress(&self, lease: Lease, progress: Progress) -> Result<bool> {
+        self.write(Undo::Group, move |tx| lease::report_progress(tx, lease, &progress)).await
     }
 
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {

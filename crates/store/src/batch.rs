@@ -20,6 +20,8 @@ pub struct BatchChange {
     pub cancelled: i64,
     /// No further members come.
     pub seal: bool,
+    /// The new members come from one that still runs.
+    pub split: bool,
     /// The newest member that failed.
     pub last_failure: Option<(Code, String)>,
     /// The newest dead letter of a member.
@@ -81,7 +83,7 @@ impl BatchChange {
         if before.sealed && *self == Self::sealed() {
             return Ok(None);
         }
-        if before.sealed && self.total > 0 {
+        if before.sealed && self.total > 0 && !(self.split && before.state == BatchState::Processing) {
             return Err(StoreError::Invalid(format!("batch {id} is sealed and takes no further members")));
         }
         let c = &before.counters;

@@ -2,6 +2,7 @@
 
 use redrive_model::limits::{MAX_LABEL_BYTES, MAX_NAME_BYTES};
 use redrive_model::{State, Timestamp, text};
+use serde::{Deserialize, Serialize};
 
 use crate::{Result, StoreError};
 
@@ -76,6 +77,34 @@ pub struct Payload {
     pub input: Vec<u8>,
     /// The execution state that was saved last.
     pub state: Option<Vec<u8>>,
+}
+
+/// How far a job is, as its handler says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// So much is done.
+    pub done: u64,
+    /// Of so much, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// What is being done. Cleaned and cut by the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Progress {
+    /// The words of the table.
+    #[must_use]
+    pub fn to_kept(&self) -> String {
+        let note = self.note.as_deref().map(|note| text::one_line(note, MAX_LABEL_BYTES, false));
+        serde_json::to_string(&Self { note, ..self.clone() }).unwrap_or_default()
+    }
+
+    /// Reads the words back.
+    #[must_use]
+    pub fn from_kept(kept: &str) -> Option<Self> {
+        serde_json::from_str(kept).ok()
+    }
 }
 
 /// Where the jobs of a replay are. A job that another replay has taken since counts there.

@@ -120,6 +120,8 @@ pub struct Enqueue {
     pub seal: Vec<BatchId>,
     /// Makes the whole call safe to repeat.
     pub idempotency: Option<Idempotency>,
+    /// A member of their batch that still runs hands these jobs in: a sealed batch takes them too.
+    pub split: bool,
 }
 
 impl Enqueue {

@@ -26,7 +26,7 @@ pub use breaker::{BreakerRow, Swapped};
 pub use claim::{
     Claim, ClaimMode, Claimed, Expired, Extension, Lease, StoredFacts, Want, WorkerBeat, WorkerRow,
 };
-pub use desk::{ActRow, NewAct, Payload, ReplayCounts, SettingRow, validate_setting};
+pub use desk::{ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting};
 pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob, When, validate};
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};

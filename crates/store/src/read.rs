@@ -12,7 +12,7 @@ use redrive_model::{
     Timestamp, WorkerId, WorkloadName,
 };
 
-use crate::{Result, StoreError};
+use crate::{Progress, Result, StoreError};
 
 /// Which part of a list.
 #[derive(Debug, Clone, Default)]
@@ -120,6 +120,8 @@ pub struct JobRow {
     pub failure_code: Option<Code>,
     /// The sentence for people; only when failed.
     pub failure_message: Option<String>,
+    /// How far its handler said it is.
+    pub progress: Option<Progress>,
     /// Where its result is; only when complete. `Some("")` is a job that leaves none.
     pub result: Option<String>,
     /// When it was created.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Purge, Purged, QueueStats, ReplayCounts,
-    Result, RetryBy, SettingRow, Swapped, WorkerBeat, WorkerRow,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
+    ReplayCounts, Result, RetryBy, SettingRow, Swapped, WorkerBeat, WorkerRow,
 };
 
 /// Where jobs live.
@@ -42,6 +42,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Saves durable execution state under the lease. Answers whether the lease still stood.
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool>;
+
+    /// Says how far a job is, under the lease. Answers whether the lease still stood.
+    async fn report_progress(&self, lease: Lease, progress: Progress) -> Result<bool>;
 
     /// Records how attempts ended. A holder that repeats a finish whose answer was lost gets the same answer, whatever
     /// became of the job since; see [`Finish::is_repetition_of`].

@@ -121,7 +121,7 @@ pub async fn sealing_again_changes_nothing(h: &dyn Harness) {
     let new = k.new_batch();
     let id = new.id;
     let job = NewJob { batch: Some(id), ..k.job() };
-    let call = Enqueue { open: vec![new], jobs: vec![job], seal: vec![id], idempotency: None };
+    let call = Enqueue { open: vec![new], jobs: vec![job], seal: vec![id], ..Enqueue::default() };
     k.enqueue(call.clone()).await;
     let claimed = k.claim_one().await;
     k.complete(&claimed).await;

@@ -1,8 +1,9 @@
 //! The audit trail, settings, payloads, and where a replay's jobs are.
 
-use redrive_model::Code;
+use redrive_model::{BatchState, Code};
 use redrive_store::{
-    DeadFilter, JobFilter, NewAct, NewJob, PageRequest, Payload, ReplayCounts, RetryBy, StoreError,
+    DeadFilter, Enqueue, JobFilter, NewAct, NewJob, PageRequest, Payload, Progress, ReplayCounts, RetryBy,
+    StoreError,
 };
 
 use crate::Harness;
@@ -147,5 +148,46 @@ pub async fn dead_letters_are_walked_oldest_first_up_to_an_offset(h: &dyn Harnes
     let grouped = DeadFilter { group: Some(group), oldest_first: true, ..DeadFilter::default() };
     let offsets: Vec<_> = k.dead(grouped).await.iter().map(|row| row.offset).collect();
     assert!(offsets.is_sorted(), "{offsets:?}");
+    k.audit().await;
+}
+
+/// Progress is seen in the row, and only its holder can say it.
+pub async fn progress_is_said_under_the_lease(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let id = k.put_one(k.job()).await;
+    let claimed = k.claim_one().await;
+    let said = Progress { done: 3, total: Some(10), note: Some("page\n3".into()) };
+    assert!(k.store.report_progress(claimed.lease, said.clone()).await.unwrap());
+    let seen = Progress { note: Some("page 3".into()), ..said.clone() };
+    assert_eq!(k.row(id).await.progress, Some(seen.clone()));
+    assert_eq!(
+        k.store.jobs(JobFilter::default(), PageRequest::default()).await.unwrap().rows[0].progress,
+        Some(seen)
+    );
+    k.complete(&claimed).await;
+    assert!(!k.store.report_progress(claimed.lease, said).await.unwrap());
+}
+
+/// A member that still runs may split itself, also in a sealed batch; nobody else may add to it.
+pub async fn a_running_member_may_split_itself(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (batch, jobs) = k.put_batch(k.new_batch(), vec![k.job()]).await;
+    let part = || NewJob { batch: Some(batch), ..k.job() };
+    let claimed = k.claim_one().await;
+    assert_eq!(claimed.lease.job, jobs[0]);
+    let plain = Enqueue::jobs(vec![part()]);
+    assert!(matches!(k.store.enqueue(plain).await, Err(StoreError::Invalid(_))), "sealed");
+    let split = Enqueue { split: true, ..Enqueue::jobs(vec![part(), part()]) };
+    k.enqueue(split.clone()).await;
+    k.enqueue(split).await;
+    k.complete(&claimed).await;
+    let counters = k.batch(batch).await.counters;
+    assert_eq!((counters.total, counters.ok), (3, 1), "handed in twice it is still the same jobs");
+    for claimed in k.claim(10).await {
+        k.complete(&claimed).await;
+    }
+    assert_eq!(k.batch(batch).await.state, BatchState::Complete);
+    let late = Enqueue { split: true, ..Enqueue::jobs(vec![part()]) };
+    assert!(matches!(k.store.enqueue(late).await, Err(StoreError::Invalid(_))), "it has ended");
     k.audit().await;
 }

@@ -103,7 +103,7 @@ pub async fn u5_duplicates_in_one_call_collapse(h: &dyn Harness) {
     let first = jobs[0].id;
     let jobs: Vec<NewJob> = jobs.into_iter().map(|job| NewJob { batch: Some(batch.id), ..job }).collect();
     let id = batch.id;
-    let call = Enqueue { open: vec![batch], jobs: jobs.clone(), seal: vec![id], idempotency: None };
+    let call = Enqueue { open: vec![batch], jobs: jobs.clone(), seal: vec![id], ..Enqueue::default() };
     let reply = k.enqueue(call).await;
     let expected = [
         Enqueued::Created(first),

@@ -63,7 +63,7 @@ pub async fn all_waiters_of_a_batch_wake_and_no_others(h: &dyn Harness) {
         (batches, jobs)
     });
     let ids: Vec<BatchId> = batches.iter().map(|b| b.id).collect();
-    k.enqueue(Enqueue { open: batches, jobs: members, seal: ids.clone(), idempotency: None }).await;
+    k.enqueue(Enqueue { open: batches, jobs: members, seal: ids.clone(), ..Enqueue::default() }).await;
     for (n, claimed) in claimed.iter().enumerate() {
         k.end(claimed, Outcome::Done(Done::AwaitBatch(ids[usize::from(n == 3)]))).await;
     }

@@ -41,7 +41,7 @@ impl World {
             key: format!("key-{}", key % 2),
             request_hash: [hash % 2; 32],
         });
-        self.with_one_fault(Enqueue { open, jobs, seal, idempotency })
+        self.with_one_fault(Enqueue { open, jobs, seal, idempotency, split: false })
     }
 
     /// With two reasons to refuse a call, stores may name either: of batches that are unknown or sealed it names one.

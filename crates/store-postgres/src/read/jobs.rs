@@ -5,7 +5,7 @@ use redrive_model::state::{Facts, shown};
 use redrive_model::{
     BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant,
 };
-use redrive_store::{BatchRow, JobFilter, JobRow, Page, PageRequest};
+use redrive_store::{BatchRow, JobFilter, JobRow, Page, PageRequest, Progress};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -44,7 +44,7 @@ pub(crate) async fn jobs(
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .fetch_all(&inner.pool)
         .await?;
-    let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(32)?, r.try_get(33)?)) };
+    let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(33)?, r.try_get(34)?)) };
     let (end, looked) = rows.first().map(ends).transpose()?.unwrap_or((None, 0));
     let found: Vec<JobRow> = rows
         .iter()
@@ -124,6 +124,7 @@ fn job_row(r: &PgRow) -> sqlx::Result<JobRow> {
         replay: row::replay(r, 19)?,
         failure_code: row::code(r, 20)?,
         failure_message: r.try_get(21)?,
+        progress: r.try_get::<Option<&str>, _>(31)?.and_then(Progress::from_kept),
         result: r.try_get(22)?,
         created_at: row::at(r, 23)?,
         queued_at: row::at(r, 24)?,

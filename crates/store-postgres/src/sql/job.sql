@@ -5,7 +5,7 @@ SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alo
        j.purge_at,
        EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN redrive.breakers b ON b.target = t.target
                WHERE t.lane = j.lane AND b.blocked_until > clock.now) AS held,
-       clock.now
+       clock.now, p.progress
 FROM (SELECT redrive.now_ms() AS now) AS clock, redrive.jobs j JOIN redrive.lanes l ON l.id = j.lane
 LEFT JOIN redrive.payloads p ON p.job = j.id
 WHERE j.id = $1

@@ -9,7 +9,7 @@ rows AS (
            j.expired_at, j.purge_at,
            EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN redrive.breakers b ON b.target = t.target
                    WHERE t.lane = j.lane AND b.blocked_until > clock.now) AS held,
-           clock.now,
+           clock.now, p.progress,
            $12::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $12) AS aimed
     FROM clock, scan JOIN redrive.jobs j ON j.id = scan.id JOIN redrive.lanes l ON l.id = j.lane
     LEFT JOIN redrive.payloads p ON p.job = j.id

@@ -178,7 +178,9 @@ pub(crate) async fn in_transaction(
     let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for (job, answer) in call.jobs.iter().zip(&answers) {
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
-            changes.entry(id).or_default().add(job);
+            let change = changes.entry(id).or_default();
+            change.add(job);
+            change.split = call.split;
         }
     }
     for id in &call.seal {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
-use redrive_store::{Expired, Extension, Lease, StoredFacts, WorkerBeat};
+use redrive_store::{Expired, Extension, Lease, Progress, StoredFacts, WorkerBeat};
 use sqlx::Row;
 
 use crate::row;
@@ -42,6 +42,16 @@ pub(crate) async fn save_state(inner: &Inner, lease: Lease, state: &[u8]) -> sql
         .execute(&inner.pool)
         .await?;
     Ok(saved.rows_affected() == 1)
+}
+
+pub(crate) async fn report_progress(inner: &Inner, lease: Lease, progress: &Progress) -> sqlx::Result<bool> {
+    let said = sqlx::query(inner.sql.report_progress.text())
+        .bind(lease.job.as_uuid())
+        .bind(lease.token.0)
+        .bind(progress.to_kept())
+        .execute(&inner.pool)
+        .await?;
+    Ok(said.rows_affected() == 1)
 }
 
 pub(crate) async fn expired(

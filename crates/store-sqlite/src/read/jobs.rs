@@ -7,7 +7,7 @@ use redrive_model::{
     BatchId, BatchState, JobId, LeaseToken, Offset, Shown, State, Target, TargetSet, Timestamp, WorkloadName,
     instant,
 };
-use redrive_store::{BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest, Result};
+use redrive_store::{BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest, Progress, Result};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
 use super::SCAN;
@@ -49,7 +49,7 @@ pub(crate) fn jobs(
         named.push((":state", &state));
     }
     let rows = list(conn, &statement, &*named, |row| {
-        Ok((job_row(row, now)?, row::job(row, 31)?, row.get::<_, i64>(32)?))
+        Ok((job_row(row, now)?, row::job(row, 32)?, row.get::<_, i64>(33)?))
     })?;
     // With a full page the next one starts behind its last row; with a short one where looking stopped.
     let next = match rows.last() {
@@ -145,6 +145,7 @@ fn job_row(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<JobRow> {
         replay: row::replay(row, 19)?,
         failure_code: row::code(row, 20)?,
         failure_message: row.get(21)?,
+        progress: row.get::<_, Option<String>>(30)?.as_deref().and_then(Progress::from_kept),
         result: row.get(22)?,
         created_at: row::at(row, 23)?,
         queued_at: row::at(row, 24)?,

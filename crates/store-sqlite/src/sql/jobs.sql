@@ -6,7 +6,7 @@ rows AS (
            j.replay_id, j.failure_code, j.failure_message, j.result, j.created_at, j.queued_at, j.started_at, j.finished_at,
            j.expired_at, j.purge_at,
            EXISTS (SELECT 1 FROM lane_targets t JOIN breakers b ON b.target = t.target
-                   WHERE t.lane = j.lane AND b.blocked_until > :now) AS held,
+                   WHERE t.lane = j.lane AND b.blocked_until > :now) AS held, p.progress,
            :target IS NULL OR EXISTS (SELECT 1 FROM lane_targets t WHERE t.lane = j.lane AND t.target = :target) AS aimed
     FROM scan JOIN jobs j ON j.id = scan.id JOIN lanes l ON l.id = j.lane LEFT JOIN payloads p ON p.job = j.id
 )

@@ -34,7 +34,9 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     for job in &call.jobs {
         let answer = insert.one(tx, job)?;
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
-            changes.entry(id).or_default().add(job);
+            let change = changes.entry(id).or_default();
+            change.add(job);
+            change.split = call.split;
         }
         answers.push(answer);
     }

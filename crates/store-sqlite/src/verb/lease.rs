@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
-use redrive_store::{Expired, Extension, Lease, Result, StoredFacts, WorkerBeat, validate_state};
+use redrive_store::{Expired, Extension, Lease, Progress, Result, StoredFacts, WorkerBeat, validate_state};
 use rusqlite::params;
 
 use super::record::{execute, list};
@@ -35,6 +35,11 @@ pub(crate) fn extend(
 pub(crate) fn save_state(tx: &Tx<'_>, lease: Lease, state: &[u8]) -> Result<bool> {
     validate_state(state)?;
     Ok(execute(tx.conn, sql::SAVE_STATE, params![blob(lease.job.as_uuid()), lease.token.0, state])? == 1)
+}
+
+pub(crate) fn report_progress(tx: &Tx<'_>, lease: Lease, progress: &Progress) -> Result<bool> {
+    let values = params![blob(lease.job.as_uuid()), lease.token.0, progress.to_kept()];
+    Ok(execute(tx.conn, sql::REPORT_PROGRESS, values)? == 1)
 }
 
 pub(crate) fn expired(tx: &Tx<'_>, workloads: Option<&[WorkloadName]>, limit: usize) -> Result<Vec<Expired>> {

@@ -148,6 +148,7 @@ impl Job {
             replay: self.replay,
             failure_code: self.failure.as_ref().map(|(code, _)| *code),
             failure_message: self.failure.as_ref().map(|(_, message)| message.clone()),
+            progress: None,
             result: self.result.clone(),
             created_at: self.created_at,
             queued_at: self.queued_at,
