@@ -1,12 +1,21 @@
 //! What a handler knows about its attempt, and what it may do under its lease.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use redrive_model::{BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, WorkloadName};
-use redrive_store::{Claimed, Event, Lease, Store};
+use redrive_model::{
+    BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName, instant,
+};
+use redrive_store::{Claimed, Event, Lease, Progress, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use crate::ids;
+
+/// Progress is written at most so often.
+const SAY_EVERY: Duration = Duration::from_secs(1);
 
 /// One attempt, as its handler sees it. Clones are the same attempt.
 #[derive(Clone)]
@@ -24,9 +33,12 @@ struct Inner {
     batch: Option<BatchId>,
     generation: u32,
     attempt: u32,
+    max_attempts: Option<u32>,
+    claimed_at: Timestamp,
     cancel: CancellationToken,
     state: Mutex<Option<Vec<u8>>>,
     result: Mutex<Option<String>>,
+    said: Mutex<Option<Instant>>,
 }
 
 impl Context {
@@ -41,9 +53,12 @@ impl Context {
             batch: claimed.batch,
             generation: claimed.generation,
             attempt: claimed.facts.attempt,
+            max_attempts: claimed.max_attempts,
+            claimed_at: claimed.claimed_at,
             cancel,
             state: Mutex::new(claimed.state.clone()),
             result: Mutex::default(),
+            said: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -88,6 +103,28 @@ impl Context {
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.inner.attempt
+    }
+
+    /// Most charged executions, where this job has a number of its own.
+    #[must_use]
+    pub fn max_attempts(&self) -> Option<u32> {
+        self.inner.max_attempts
+    }
+
+    /// When this attempt was claimed, by the store's clock.
+    #[must_use]
+    pub fn claimed_at(&self) -> Timestamp {
+        self.inner.claimed_at
+    }
+
+    /// The id of the batch that this job may open for its parts: the same for every attempt of a generation.
+    #[must_use]
+    pub fn own_batch(&self) -> BatchId {
+        let job = self.inner.lease.job.as_uuid();
+        let [a, b, c, d, e, f, ..] = *job.as_bytes();
+        let at = instant::from_millis(i64::from_be_bytes([0, 0, a, b, c, d, e, f]));
+        let generation = self.inner.generation.to_be_bytes();
+        BatchId::from_parts(at, ids::same(&self.inner.workload, &[job.as_bytes(), &generation]))
     }
 
     /// Which generation: 1, and one more for every retry by hand.
@@ -149,6 +186,30 @@ impl Context {
         }
     }
 
+    /// Says how far the job is, for people who look. At most once a second is written; the rest is dropped.
+    pub async fn progress(&self, done: u64, total: Option<u64>, note: Option<&str>) -> Result<(), Failure> {
+        {
+            let mut said = self.inner.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let whole = total == Some(done);
+            if said.is_some_and(|at| at.elapsed() < SAY_EVERY) && !whole {
+                return Ok(());
+            }
+            *said = Some(Instant::now());
+        }
+        let progress = Progress { done, total, note: note.map(str::to_owned) };
+        if !self.inner.store.report_progress(self.inner.lease, progress).await? {
+            self.inner.cancel.cancel();
+            return Err(Failure::new(Code::SystemLeaseLost, "the lease was lost"));
+        }
+        Ok(())
+    }
+
+    /// Hands in jobs from within a handler.
+    pub(crate) async fn hand_in(&self, call: redrive_store::Enqueue) -> Result<(), Failure> {
+        let reply = self.inner.store.enqueue(call).await;
+        reply.map(drop).map_err(|error| Failure::new(error.code(), error))
+    }
+
     /// Records where the result is. It counts when the attempt completes the job.
     pub fn set_result(&self, reference: impl Into<String>) {
         *self.inner.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(reference.into());
@@ -160,11 +221,7 @@ impl Context {
 
     /// Events behind `after`, in order, with none skipped; at most `limit` of them.
     pub async fn events_after(&self, after: EventSeq, limit: usize) -> Result<Vec<Event>, Failure> {
-        self.inner
-            .store
-            .events_after(after, limit)
-            .await
-            .map_err(|error| Failure::new(Code::StorageUnavailable, error))
+        self.inner.store.events_after(after, limit).await.map_err(|error| Failure::new(error.code(), error))
     }
 }
 

@@ -4,14 +4,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redrive_model::dedupe::DedupeKey;
 use redrive_model::limits::MAX_ENQUEUE;
-use redrive_model::{JobId, WorkerId, WorkloadName};
-use redrive_store::{Enqueued, NewEvent, NewJob, Store};
+use redrive_model::{Code, JobId, State, WorkerId, WorkloadName};
+use redrive_store::{EnqueueReply, Enqueued, NewEvent, NewJob, Store};
 
 use crate::chore::{Reclaim, Retention};
+use crate::desk::Replaying;
 use crate::ids::Ids;
-use crate::registry::Registry;
+use crate::many::Halving;
+use crate::projector::{Parked, READERS, Reading};
+use crate::registry::{Handler, Registry};
 use crate::runtime::Running;
-use crate::{Enqueue, Input, Options, Permanent, Result, StoreClock, Workload};
+use crate::schedule::Keeping;
+use crate::{
+    EngineError, Enqueue, Input, Many, Missed, Options, Permanent, Policy, Projector, Result, Schedule,
+    StoreClock, Timestamp, Workload,
+};
 
 /// The permanent job that takes back leases that have run out.
 const RECLAIM: &str = "redrive.reclaim";
@@ -59,6 +66,11 @@ impl Engine {
         }
     }
 
+    /// Registers a handler that takes many items at once; its jobs are [`Items`].
+    pub fn register_many<M: Many>(&self, many: M) {
+        self.register(Halving(many));
+    }
+
     /// Hands in one job; durable when this returns. A live twin, where [`Input::unique_by`] knows one, is the answer
     /// instead.
     pub async fn enqueue<I: Input>(&self, input: &I) -> Result<JobId> {
@@ -68,10 +80,19 @@ impl Engine {
     /// Hands in one job in another way than the usual.
     pub async fn enqueue_with<I: Input>(&self, input: &I, how: Enqueue) -> Result<Enqueued> {
         let job = self.new_job(input, how)?;
-        let (id, workload) = (job.id, job.workload.clone());
-        let reply = self.inner.store.enqueue(redrive_store::Enqueue::jobs(vec![job])).await?;
-        created(&workload, &reply.jobs);
+        let id = job.id;
+        let reply = self.hand_in(redrive_store::Enqueue::jobs(vec![job])).await?;
         Ok(reply.jobs.first().copied().unwrap_or(Enqueued::Existing(id)))
+    }
+
+    /// Hands in whatever the store takes, and counts it.
+    pub(crate) async fn hand_in(&self, call: redrive_store::Enqueue) -> Result<EnqueueReply> {
+        let workload = call.jobs.first().map(|job| job.workload.clone());
+        let reply = self.inner.store.enqueue(call).await?;
+        if let Some(workload) = workload {
+            created(&workload, &reply.jobs);
+        }
+        Ok(reply)
     }
 
     /// Hands in many jobs, all or none. More than the store takes at once go in one call after the other: then those
@@ -81,18 +102,14 @@ impl Engine {
         for part in inputs.chunks(MAX_ENQUEUE) {
             let jobs: Vec<NewJob> =
                 part.iter().map(|input| self.new_job(input, Enqueue::default())).collect::<Result<_>>()?;
-            let reply = self.inner.store.enqueue(redrive_store::Enqueue::jobs(jobs)).await?;
-            if let Ok(workload) = WorkloadName::new(I::WORKLOAD) {
-                created(&workload, &reply.jobs);
-            }
-            answers.extend(reply.jobs);
+            answers.extend(self.hand_in(redrive_store::Enqueue::jobs(jobs)).await?.jobs);
         }
         Ok(answers)
     }
 
     /// The row that an input becomes, for handing it in within a transaction.
     pub fn new_job<I: Input>(&self, input: &I, how: Enqueue) -> Result<NewJob> {
-        how.job(input, || self.inner.ids.job(self.inner.clock.now()))
+        how.job(input, || self.new_id())
     }
 
     /// Registers work that never ends, and makes sure that it is there: one per name in the whole fleet.
@@ -102,13 +119,92 @@ impl Engine {
         self.ensure(&name).await
     }
 
+    /// Registers a reader of the event stream under this name: one in the whole fleet, which goes on where it was.
+    pub async fn projector<P: Projector>(&self, name: &str, projector: P) -> Result<JobId> {
+        let name = WorkloadName::new(name)?;
+        let parked = WorkloadName::new(format!("{name}.parked"))?;
+        let projector = Arc::new(projector);
+        {
+            let store = self.inner.store.clone();
+            let (name, parked) = (name.clone(), parked.clone());
+            let reading =
+                Reading { projector: projector.clone(), store, name: name.clone(), parked: parked.clone() };
+            let mut registry = self.registry();
+            registry.add_permanent(&name, reading);
+            registry.insert(parked, Arc::new(Parked(projector)), Policy::on_demand(), 1);
+        }
+        // Known from now on, so that retention keeps what it has not read.
+        let key = format!("{READERS}{name}");
+        if self.inner.store.settings(&key).await?.iter().all(|setting| setting.key != key) {
+            self.inner.store.set_setting(&key, Some("0"), name.as_str()).await?;
+        }
+        self.ensure(&name).await
+    }
+
+    /// Enqueues a job at every time of a schedule: once in the whole fleet, whatever the clocks do. The same name with
+    /// another schedule takes its place.
+    pub async fn schedule<I: Input>(
+        &self,
+        name: &str,
+        schedule: Schedule,
+        missed: Missed,
+        input: &I,
+    ) -> Result<JobId> {
+        let name = WorkloadName::new(format!("{}{name}", crate::schedule::PREFIX))?;
+        let job = self.new_job(input, Enqueue::default())?;
+        let keeping = Keeping { store: self.inner.store.clone(), name: name.clone(), schedule, missed, job };
+        self.registry().add_permanent(&name, keeping);
+        let id = self.ensure(&name).await?;
+        // It may sleep until a time that is no longer the next one.
+        self.inner.store.reschedule(vec![id], Timestamp::UNIX_EPOCH).await?;
+        Ok(id)
+    }
+
     async fn ensure(&self, name: &WorkloadName) -> Result<JobId> {
-        let id = self.inner.ids.job(self.inner.clock.now());
-        let mut job = NewJob::new(id, name.clone(), b"null".to_vec());
+        let mut job = NewJob::new(self.new_id(), name.clone(), b"null".to_vec());
         job.dedupe = Some(DedupeKey::new(name, None, &[b"permanent"]));
         job.label = Some(name.to_string());
-        let reply = self.inner.store.enqueue(redrive_store::Enqueue::jobs(vec![job])).await?;
-        Ok(reply.jobs.first().map_or(id, |enqueued| enqueued.job()))
+        self.enqueue_only(job).await
+    }
+
+    /// Hands in a job that is the only one with its key: answers it, or the one that is there and has not ended. One that is
+    /// complete makes way.
+    pub(crate) async fn enqueue_only(&self, job: NewJob) -> Result<JobId> {
+        let id = job.id;
+        for _ in 0..3 {
+            let reply = self.inner.store.enqueue(redrive_store::Enqueue::jobs(vec![job.clone()])).await?;
+            let Some(Enqueued::Duplicate(other)) = reply.jobs.first().copied() else { return Ok(id) };
+            let done = self.inner.store.job(other).await?.is_some_and(|row| row.state == State::Complete);
+            if !done {
+                return Ok(other);
+            }
+            self.inner.store.expire(vec![other]).await?;
+        }
+        Err(EngineError::refused(Code::ConflictDuplicate, "others hand in the same job at the same time"))
+    }
+
+    /// A fresh id, later than all before.
+    pub(crate) fn new_id(&self) -> JobId {
+        self.inner.ids.job(self.inner.clock.now())
+    }
+
+    /// The numbers it works with.
+    pub(crate) fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// Permanent jobs that are registered here, and the engine's own.
+    pub(crate) fn permanent_names(&self) -> Vec<WorkloadName> {
+        let registry = self.registry();
+        let own = [RECLAIM, RETENTION].into_iter().filter_map(|name| WorkloadName::new(name).ok());
+        let users =
+            registry.iter().filter(|(_, r)| r.rules.policy.is_permanent()).map(|(name, _)| name.clone());
+        own.chain(users).collect()
+    }
+
+    /// The handler of a workload, where it is registered here.
+    pub(crate) fn handler(&self, workload: &WorkloadName) -> Option<Arc<dyn Handler>> {
+        self.registry().get(workload).map(|registered| registered.handler.clone())
     }
 
     /// Publishes an event of the user's own into the stream that [`crate::Context::events_after`] reads.
@@ -121,14 +217,27 @@ impl Engine {
     pub fn start(&self) -> Running {
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
         let mut registry = self.registry().clone();
+        self.add_replays(&mut registry);
         let known = registry.clone();
         let reclaim = Reclaim { store: store.clone(), registry: known, options: options.clone() };
-        let retention = Retention { store: store.clone(), every: options.retention };
+        let retention =
+            Retention { store: store.clone(), every: options.retention, keep_events: options.keep_events };
         self.chore(&mut registry, RECLAIM, reclaim);
         self.chore(&mut registry, RETENTION, retention);
         let (at, draw) = self.inner.ids.parts(self.inner.clock.now());
         let id = WorkerId::from_parts(at, draw);
         Running::start(id, store, registry, options, self.inner.clock.clone())
+    }
+
+    /// Whoever can run a workload can replay it.
+    fn add_replays(&self, registry: &mut Registry) {
+        let users: Vec<_> = registry.iter().filter(|(_, r)| !r.rules.policy.is_permanent()).collect();
+        let users: Vec<_> = users.into_iter().map(|(name, r)| (name.clone(), r.handler.clone())).collect();
+        for (name, of) in users {
+            let Ok(name) = crate::desk::replays_of(&name) else { continue };
+            let replaying = Replaying { store: self.inner.store.clone(), of };
+            registry.insert(name, Arc::new(replaying), Replaying::policy(), 1);
+        }
     }
 
     fn chore<P: Permanent>(&self, registry: &mut Registry, name: &str, job: P) {

@@ -14,6 +14,14 @@ pub enum EngineError {
     /// A name cannot be used.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// It cannot be done as things are.
+    #[error("{reason}")]
+    Refused {
+        /// The registry code.
+        code: Code,
+        /// Why, in words for people.
+        reason: String,
+    },
     /// The input cannot be written down.
     #[error("the input of {workload} cannot be written as JSON: {reason}")]
     Input {
@@ -25,11 +33,16 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    pub(crate) fn refused(code: Code, reason: impl Into<String>) -> Self {
+        Self::Refused { code, reason: reason.into() }
+    }
+
     /// The registry code for this error.
     #[must_use]
     pub const fn code(&self) -> Code {
         match self {
             Self::Store(error) => error.code(),
+            Self::Refused { code, .. } => *code,
             Self::Name(_) | Self::Input { .. } => Code::ValidationInvalidField,
         }
     }

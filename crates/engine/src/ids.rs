@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use rand::Rng;
-use redrive_model::{JobId, Timestamp, instant};
+use redrive_model::dedupe::DedupeKey;
+use redrive_model::{BatchId, JobId, Timestamp, WorkloadName, instant};
 
 /// Makes ids that sort in the order in which they were made, also within one millisecond.
 #[derive(Debug, Default)]
@@ -36,6 +37,27 @@ impl Ids {
     }
 }
 
+/// Ten bytes that are the same whenever the parts are.
+pub(crate) fn same(workload: &WorkloadName, parts: &[&[u8]]) -> [u8; 10] {
+    let hash = DedupeKey::new(workload, None, parts);
+    std::array::from_fn(|n| hash.as_bytes()[n])
+}
+
+/// The id of the n-th member of a batch: the same whenever it is made, and in the order of the members.
+pub(crate) fn member(batch: BatchId, n: u32) -> JobId {
+    let uuid = batch.as_uuid();
+    let (instant_bits, rest) = uuid.as_u64_pair();
+    // Behind the instant 74 bits are free: twelve and twenty for the number, 42 of the batch's own.
+    let own = rest & ((1 << 42) - 1);
+    let behind = (u64::from(n & 0x000f_ffff) << 42) | own;
+    let [high, low] = u16::try_from(n >> 20).unwrap_or_default().to_be_bytes();
+    let mut draw = [0; 10];
+    draw[..2].copy_from_slice(&[high, low]);
+    draw[2..].copy_from_slice(&behind.to_be_bytes());
+    let ms = i64::try_from(instant_bits >> 16).unwrap_or_default();
+    JobId::from_parts(instant::from_millis(ms), draw)
+}
+
 /// A uniform draw for `decide` and for jitter.
 pub(crate) fn draw() -> u64 {
     rand::rng().random()
@@ -49,6 +71,17 @@ pub(crate) fn fraction() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_sort_by_their_number_and_never_meet() {
+        let batch = |n: u8| BatchId::from_parts(instant::from_millis(1_800_000_000_000), [n; 10]);
+        let numbers =
+            [0, 1, 2, 63, 64, 255, 256, 4_095, 4_096, 65_535, 1 << 20, (1 << 20) + 1, u32::MAX - 1, u32::MAX];
+        let ids: Vec<JobId> = numbers.iter().map(|n| member(batch(1), *n)).collect();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
+        assert_eq!(ids, numbers.iter().map(|n| member(batch(1), *n)).collect::<Vec<_>>());
+        assert!(numbers.iter().all(|n| member(batch(1), *n) != member(batch(2), *n)));
+    }
 
     #[test]
     fn ids_sort_as_they_were_made_also_when_the_clock_stands_still_or_goes_back() {

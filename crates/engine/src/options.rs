@@ -33,6 +33,8 @@ pub struct Options {
     pub grace: Duration,
     /// How often jobs whose time is over are looked for.
     pub retention: Duration,
+    /// Events are kept so long, and longer where a reader has not read them.
+    pub keep_events: Duration,
     /// The numbers of each target's breaker.
     pub breaker: BreakerOf,
 }
@@ -50,6 +52,7 @@ impl Default for Options {
             stuck_limit: 8,
             grace: Duration::from_secs(5),
             retention: Duration::from_secs(600),
+            keep_events: Duration::from_secs(30 * 24 * 3600),
             breaker: Arc::new(|_| Config::default()),
         }
     }

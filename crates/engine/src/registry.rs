@@ -24,16 +24,30 @@ impl From<Policy> for Rules {
     }
 }
 
-type Ended = std::result::Result<Done, Failure>;
+/// What a handler answers.
+pub(crate) type Ended = std::result::Result<Done, Failure>;
 
 /// A workload without its type.
 pub(crate) trait Handler: Send + Sync {
     /// Runs one attempt. A panic is a failure like any other.
     fn run(self: Arc<Self>, ctx: Context, input: Vec<u8>) -> BoxFuture<'static, Ended>;
 
-    fn at_once(&self, target: &Target) -> Option<usize>;
+    /// Whether what the job needs is still there.
+    fn source(self: Arc<Self>, input: Vec<u8>) -> BoxFuture<'static, std::result::Result<(), Failure>> {
+        let _ = input;
+        async { Ok(()) }.boxed()
+    }
 
-    fn per_target(&self) -> Option<usize>;
+    /// So many at once that depend on this target.
+    fn at_once(&self, target: &Target) -> Option<usize> {
+        let _ = target;
+        None
+    }
+
+    /// So many at once that depend on the same target.
+    fn per_target(&self) -> Option<usize> {
+        None
+    }
 }
 
 struct Typed<W>(W);
@@ -48,6 +62,15 @@ impl<W: Workload> Handler for Typed<W> {
             self.0.run(ctx, input).await
         };
         caught(run)
+    }
+
+    fn source(self: Arc<Self>, input: Vec<u8>) -> BoxFuture<'static, std::result::Result<(), Failure>> {
+        let look = async move {
+            let input: W::Input = serde_json::from_slice(&input)
+                .map_err(|error| Failure::new(Code::SystemUndecodable, error))?;
+            self.0.source(&input).await
+        };
+        look.boxed()
     }
 
     fn at_once(&self, target: &Target) -> Option<usize> {
@@ -65,18 +88,10 @@ impl<P: Permanent> Handler for Lasting<P> {
     fn run(self: Arc<Self>, ctx: Context, _input: Vec<u8>) -> BoxFuture<'static, Ended> {
         caught(async move { self.0.run(ctx).await })
     }
-
-    fn at_once(&self, _target: &Target) -> Option<usize> {
-        None
-    }
-
-    fn per_target(&self) -> Option<usize> {
-        None
-    }
 }
 
 /// A panic is a failure like any other.
-fn caught(run: impl Future<Output = Ended> + Send + 'static) -> BoxFuture<'static, Ended> {
+pub(crate) fn caught(run: impl Future<Output = Ended> + Send + 'static) -> BoxFuture<'static, Ended> {
     AssertUnwindSafe(run)
         .catch_unwind()
         .map(|ended| ended.unwrap_or_else(|panic| Err(panicked(&*panic))))
@@ -116,7 +131,13 @@ impl Registry {
         self.insert(name.clone(), Arc::new(Lasting(job)), policy, 1);
     }
 
-    fn insert(&mut self, name: WorkloadName, handler: Arc<dyn Handler>, policy: Policy, concurrency: usize) {
+    pub(crate) fn insert(
+        &mut self,
+        name: WorkloadName,
+        handler: Arc<dyn Handler>,
+        policy: Policy,
+        concurrency: usize,
+    ) {
         let rules = Arc::new(Rules::from(policy));
         if self.0.insert(name.clone(), Registered { handler, rules, concurrency }).is_some() {
             tracing::warn!(event = "workload.replaced", workload = %name, "registered twice: the newer handler runs");

@@ -47,6 +47,13 @@ pub trait Workload: Send + Sync + 'static {
         self.per_target()
     }
 
+    /// Whether what the job needs is still there, asked before it is retried by hand or replayed. The failure says what is
+    /// gone; [`Code::SourceMissing`](redrive_model::Code::SourceMissing) is the usual one.
+    fn source(&self, input: &Self::Input) -> impl Future<Output = std::result::Result<(), Failure>> + Send {
+        let _ = input;
+        async { Ok(()) }
+    }
+
     /// Runs one attempt. It may be run more than once for a job: calls to the outside carry
     /// [`Context::idempotency_key`]. When [`Context::cancelled`] resolves, it should come to an end: the right to this
     /// job is gone or going.

@@ -380,6 +380,17 @@ impl Breaker {
         }
     }
 
+    /// How far from closed it is, for graphs: 0 closed, 0.25 ramp, 0.5 half-open, 1 open.
+    #[must_use]
+    pub const fn level(&self) -> f64 {
+        match self.phase {
+            Phase::Closed => 0.0,
+            Phase::Ramp { .. } => 0.25,
+            Phase::HalfOpen { .. } => 0.5,
+            Phase::Open { .. } => 1.0,
+        }
+    }
+
     fn remember(&mut self, config: &Config, now: Timestamp, call: Call) {
         self.streak = if call == Call::Unreachable { self.streak.saturating_add(1) } else { 0 };
         self.recent.push_back((now, call.is_failure()));

@@ -2,9 +2,11 @@
 
 use redrive_model::decide::Requeue;
 use redrive_model::{BatchId, Code, EventSeq, JobId, Owner, Timestamp, WorkloadName};
+use serde::{Deserialize, Serialize};
 
 /// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// Enqueued, retried by hand, or put back for another run.
     Queued,
@@ -93,7 +95,7 @@ impl EventKind {
 ///
 /// A row that ends an attempt stands for two events, `processing` and the outcome; readers get both, in order, with
 /// sequence numbers of their own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Its place in the stream.
     pub seq: EventSeq,

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::{Code, Done, Failure, JobId, Policy, instant};
-use redrive_store::{Purge, Store};
+use redrive_model::{Done, EventSeq, Failure, JobId, Policy, instant};
+use redrive_store::{Purge, Store, StoreError};
 
+use crate::projector::READERS;
 use crate::{Context, Permanent};
 
 /// Rows that are looked at in one transaction.
@@ -15,11 +16,14 @@ const CHUNKS: usize = 100;
 /// Idempotency keys and workers that were not used for so long are forgotten.
 const FORGET: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The permanent job that walks over all jobs, from the oldest on, and removes those whose time is over.
+/// The permanent job that walks over all jobs, from the oldest on, and removes those whose time is over; then it does the
+/// same for events that every reader has read.
 pub(crate) struct Retention {
     pub(crate) store: Arc<dyn Store>,
     /// Between two walks.
     pub(crate) every: Duration,
+    /// How long events are kept at least.
+    pub(crate) keep_events: Duration,
 }
 
 impl Permanent for Retention {
@@ -28,11 +32,10 @@ impl Permanent for Retention {
     }
 
     async fn run(&self, ctx: Context) -> Result<Done, Failure> {
-        let away = |error| Failure::new(Code::StorageUnavailable, format_args!("{error}"));
         let mut after = ctx.state::<Option<JobId>>()?.flatten();
         let mut removed = 0;
         for _ in 0..CHUNKS {
-            let purged = self.store.purge(Purge { after, scan: SCAN }).await.map_err(away)?;
+            let purged = self.store.purge(Purge { after, scan: SCAN }).await?;
             removed += purged.jobs;
             after = purged.next;
             if after.is_none() || ctx.is_cancelled() {
@@ -47,8 +50,39 @@ impl Permanent for Retention {
         if after.is_some() {
             return Ok(Done::RescheduleIn(Duration::from_secs(1)));
         }
-        let now = self.store.now().await.map_err(away)?;
-        self.store.forget(instant::before(now, FORGET)).await.map_err(away)?;
-        Ok(Done::RescheduleIn(self.every))
+        let now = self.store.now().await?;
+        self.store.forget(instant::before(now, FORGET)).await?;
+        let more = self.purge_events(&ctx).await?;
+        Ok(Done::RescheduleIn(if more { Duration::from_secs(1) } else { self.every }))
+    }
+}
+
+impl Retention {
+    /// Removes events that are old enough and that every reader has read. Answers whether there may be more.
+    async fn purge_events(&self, ctx: &Context) -> Result<bool, Failure> {
+        let mut read = EventSeq(i64::MAX);
+        for reader in self.store.settings(READERS).await? {
+            read = read.min(EventSeq(reader.value.parse().unwrap_or(0)));
+        }
+        let now = self.store.now().await?;
+        let young = instant::before(now, self.keep_events);
+        let mut from = EventSeq(0);
+        for _ in 0..CHUNKS {
+            let page = match self.store.events_after(from, SCAN).await {
+                Err(StoreError::EventsGone { oldest }) => {
+                    from = EventSeq(oldest.0 - 1);
+                    self.store.events_after(from, SCAN).await?
+                }
+                page => page?,
+            };
+            let old = page.iter().take_while(|event| event.at < young && event.seq <= read);
+            let Some(upto) = old.map(|event| event.seq).last() else { return Ok(false) };
+            self.store.purge_events(upto, SCAN).await?;
+            if upto < page.last().map_or(upto, |last| last.seq) || ctx.is_cancelled() {
+                return Ok(false);
+            }
+            from = upto;
+        }
+        Ok(true)
     }
 }

@@ -31,6 +31,8 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
     let ctx = Context::new(worker.store.clone(), &claimed, cancel.clone());
     let epochs = worker.breakers.epochs(&claimed.targets);
     worker.governor.started(&claimed);
+    let active = metrics::gauge!("redrive_jobs_active", "workload" => claimed.workload.to_string());
+    active.increment(1.0);
     let began = Instant::now();
     let handler = registered.handler.clone().run(ctx.clone(), input);
     let dropped = async {
@@ -42,6 +44,7 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
         ended = handler => Some(ended),
         () = dropped => None,
     };
+    active.decrement(1.0);
     let why = worker.slots.why(claimed.lease);
     metrics::histogram!("redrive_job_processing_duration_seconds", "workload" => claimed.workload.to_string())
         .record(began.elapsed().as_secs_f64());

@@ -223,15 +223,15 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, wait: Duration) {
 
 fn report(target: &Target, before: &Breaker, after: &Breaker) {
     let (from, to) = (before.phase_name(), after.phase_name());
-    let level = match to {
-        "closed" => 0.0,
-        "ramp" => 0.25,
-        "half_open" => 0.5,
-        _ => 1.0,
-    };
-    metrics::gauge!("redrive_breaker_state", "target" => target.to_string()).set(level);
+    metrics::gauge!("redrive_breaker_state", "target" => target.to_string()).set(after.level());
     if from == to {
         return;
+    }
+    // Whoever moves it counts the time, so that it is counted once in the fleet.
+    if before.level() >= 0.5 {
+        let secs = instant::between(before.since, after.since).as_secs();
+        metrics::counter!("redrive_breaker_open_seconds_total", "target" => target.to_string())
+            .increment(secs);
     }
     if to == "open" {
         tracing::error!(event = "breaker.opened", %target, from, "too many calls failed: jobs that depend on it wait");

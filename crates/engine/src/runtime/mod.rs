@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
 use breakers::Breakers;
+pub(crate) use breakers::change as change_breaker;
 use governor::Governor;
 use record::Recorder;
 use slots::{Slots, Why};

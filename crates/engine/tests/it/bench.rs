@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redrive_engine::model::{JobId, State};
+use redrive_engine::store::clock::ManualClock;
 use redrive_engine::store::{DeadFilter, JobRow, PageRequest, Store};
 use redrive_engine::{Engine, Options};
+use redrive_store_postgres::PostgresStore;
 use redrive_store_sqlite::SqliteStore;
 
 /// Nothing in a test may take longer than this.
@@ -23,14 +25,23 @@ pub(crate) fn quick() -> Options {
     }
 }
 
-/// One store, in memory.
+/// One store: SQLite in memory, or Postgres where `REDRIVE_TEST_ENGINE_ON` says so.
 pub(crate) struct Bench {
     pub(crate) store: Arc<dyn Store>,
 }
 
 impl Bench {
     pub(crate) async fn new() -> Self {
+        if setting("REDRIVE_TEST_ENGINE_ON").as_deref() == Some("postgres") {
+            return Self { store: Arc::new(postgres().await) as Arc<dyn Store> };
+        }
         let store = redrive_store_sqlite::Options::default().in_memory().unwrap();
+        Self { store: Arc::new(store) as Arc<dyn Store> }
+    }
+
+    /// One whose time is moved by hand.
+    pub(crate) fn with_clock(clock: ManualClock) -> Self {
+        let store = redrive_store_sqlite::Options::default().clock(clock).in_memory().unwrap();
         Self { store: Arc::new(store) as Arc<dyn Store> }
     }
 
@@ -67,6 +78,18 @@ impl Bench {
     pub(crate) async fn dead(&self) -> Vec<redrive_engine::store::DeadRow> {
         self.store.dead_letters(DeadFilter::default(), PageRequest::default()).await.unwrap().rows
     }
+}
+
+/// A schema of its own, which goes with the test's private server.
+async fn postgres() -> PostgresStore {
+    let url = setting("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test");
+    let schema = format!("engine_{}", std::process::id());
+    redrive_store_postgres::Options::default().schema(&schema).unwrap().open(&url).await.unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test script says here where its servers are")]
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Asks until there is an answer.

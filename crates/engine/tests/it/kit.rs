@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use redrive_engine::model::backoff::Backoff;
-use redrive_engine::{Context, Done, Failure, Input, Policy, Target, Workload};
+use redrive_engine::{Code, Context, Done, Failure, Input, Policy, Target, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The input of every test job.
@@ -49,6 +49,8 @@ pub(crate) struct Does {
     pub(crate) policy: Policy,
     pub(crate) concurrency: usize,
     pub(crate) at_once: Option<usize>,
+    /// The source of this task is gone.
+    pub(crate) gone: Option<u64>,
 }
 
 impl Does {
@@ -57,7 +59,7 @@ impl Does {
         F: Future<Output = Result<Done, Failure>> + Send + 'static,
     {
         let run: Run = Arc::new(move |ctx, task| Box::pin(run(ctx, task)));
-        Self { run, policy: at_once(3), concurrency: 4, at_once: None }
+        Self { run, policy: at_once(3), concurrency: 4, at_once: None, gone: None }
     }
 }
 
@@ -74,6 +76,13 @@ impl Workload for Does {
 
     fn per_target(&self) -> Option<usize> {
         self.at_once
+    }
+
+    async fn source(&self, task: &Task) -> Result<(), Failure> {
+        match self.gone {
+            Some(n) if n == task.n => Err(Failure::new(Code::SourceMissing, "its file is gone")),
+            _ => Ok(()),
+        }
     }
 
     async fn run(&self, ctx: Context, task: Task) -> Result<Done, Failure> {

@@ -7,10 +7,15 @@
     reason = "tests: a broken expectation is a failed test"
 )]
 
+mod batch;
 mod bench;
 mod breaker;
+mod desk;
 mod drain;
 mod kit;
 mod lease;
 mod permanent;
+mod projector;
+mod replay;
 mod run;
+mod schedule;

@@ -1,0 +1,134 @@
+//! Acts on jobs, dead letters, groups, targets and workloads.
+
+use redrive_model::breaker::{Breaker, Hold};
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{Code, JobId, Offset, Policy, Target, Timestamp, WorkloadName};
+use redrive_store::{Acted, RetryBy};
+
+use super::By;
+use crate::runtime::change_breaker;
+use crate::{Engine, EngineError, Result};
+
+impl Engine {
+    /// Stops jobs that wait or run. A handler that runs is told within a heartbeat.
+    pub async fn cancel(&self, jobs: Vec<JobId>, by: &By) -> Result<Vec<Acted>> {
+        let keep = Policy::on_demand().keep.failed;
+        let subject = of_jobs(&jobs);
+        let act = async { Ok(self.store().cancel(jobs, keep).await?) };
+        self.acted(by, "jobs.cancel", subject, act, |acted| done_of(acted)).await
+    }
+
+    /// Starts failed jobs again as a new generation. Refused where what a job needs is gone, as far as its handler is
+    /// registered here.
+    pub async fn retry(&self, jobs: Vec<JobId>, by: &By) -> Result<Vec<Acted>> {
+        let subject = of_jobs(&jobs);
+        let act = async {
+            for job in &jobs {
+                self.has_source(*job).await?;
+            }
+            let acted = self.store().retry(jobs, RetryBy::default()).await?;
+            metrics::counter!("redrive_manual_retry_total").increment(done(&acted));
+            Ok(acted)
+        };
+        self.acted(by, "jobs.retry", subject, act, |acted| done_of(acted)).await
+    }
+
+    /// Changes when waiting jobs may run; an instant in the past is now.
+    pub async fn run_at(&self, jobs: Vec<JobId>, at: Timestamp, by: &By) -> Result<Vec<Acted>> {
+        let subject = of_jobs(&jobs);
+        let act = async { Ok(self.store().reschedule(jobs, at).await?) };
+        self.acted(by, "jobs.run_at", subject, act, |acted| done_of(acted)).await
+    }
+
+    /// Marks open dead letters as not wanted. Answers how many were open.
+    pub async fn discard(&self, offsets: Vec<Offset>, by: &By) -> Result<u64> {
+        let subject = match offsets.as_slice() {
+            [one] => format!("dead letter {one}"),
+            many => format!("{} dead letters", many.len()),
+        };
+        let act = async { Ok(self.store().discard(offsets).await?) };
+        self.acted(by, "dead.discard", subject, act, |n| format!("{n} discarded")).await
+    }
+
+    /// Moves a failure group: acknowledged, resolved. A resolved group that is seen again is regressed by itself.
+    pub async fn move_group(&self, group: &Fingerprint, to: GroupState, by: &By) -> Result<()> {
+        let act = async {
+            if self.store().move_group(group, to).await? {
+                return Ok(());
+            }
+            let reason = format!("group {group} is not there, or cannot become {}", to.as_str());
+            Err(EngineError::refused(Code::ConflictState, reason))
+        };
+        let action = format!("group.{}", to.as_str());
+        self.acted(by, &action, group.to_string(), act, |()| "moved".into()).await
+    }
+
+    /// Holds a target: its jobs wait and lose nothing, until then or until it is released.
+    pub async fn hold(&self, target: &Target, until: Option<Timestamp>, by: &By) -> Result<()> {
+        let act = async {
+            let hold = |breaker: &mut Breaker, now: Timestamp| {
+                let reason = by.reason().unwrap_or_default().to_owned();
+                breaker.hold(Hold { by: by.actor().to_owned(), reason, since: now, until });
+            };
+            change_breaker(&**self.store(), target, hold).await?;
+            Ok(())
+        };
+        let words = |(): &()| match until {
+            Some(until) => format!("held until {until}"),
+            None => "held".into(),
+        };
+        self.acted(by, "target.hold", target.to_string(), act, words).await
+    }
+
+    /// Lets a target go: ends a hold, and closes an open breaker with a ramp.
+    pub async fn release(&self, target: &Target, by: &By) -> Result<()> {
+        let act = async {
+            change_breaker(&**self.store(), target, |breaker, now| breaker.release(now)).await?;
+            Ok(())
+        };
+        self.acted(by, "target.release", target.to_string(), act, |()| "released".into()).await
+    }
+
+    /// Stops claiming a workload, or everything with `None`. What runs goes on.
+    pub async fn pause(&self, workload: Option<&WorkloadName>, by: &By) -> Result<()> {
+        let act = async { Ok(self.store().pause(workload, by.actor()).await?) };
+        self.acted(by, "workload.pause", all_or(workload), act, |()| "paused".into()).await
+    }
+
+    /// Ends a pause.
+    pub async fn resume(&self, workload: Option<&WorkloadName>, by: &By) -> Result<()> {
+        let act = async { Ok(self.store().resume(workload).await?) };
+        self.acted(by, "workload.resume", all_or(workload), act, |()| "resumed".into()).await
+    }
+
+    /// Asks the job's handler, where it is registered here, whether what the job needs is still there.
+    pub(crate) async fn has_source(&self, job: JobId) -> Result<()> {
+        let Some(row) = self.store().job(job).await? else { return Ok(()) };
+        let Some(handler) = self.handler(&row.workload) else { return Ok(()) };
+        let Some(payload) = self.store().payload(job).await? else { return Ok(()) };
+        handler
+            .source(payload.input)
+            .await
+            .map_err(|failure| EngineError::refused(failure.code, format!("job {job}: {}", failure.message)))
+    }
+}
+
+fn of_jobs(jobs: &[JobId]) -> String {
+    match jobs {
+        [one] => format!("job {one}"),
+        many => format!("{} jobs", many.len()),
+    }
+}
+
+fn all_or(workload: Option<&WorkloadName>) -> String {
+    workload.map_or_else(|| "everything".into(), ToString::to_string)
+}
+
+fn done(acted: &[Acted]) -> u64 {
+    acted.iter().filter(|acted| **acted == Acted::Done).count() as u64
+}
+
+fn done_of(acted: &[Acted]) -> String {
+    format!("{} of {}", done(acted), acted.len())
+}

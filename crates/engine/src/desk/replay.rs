@@ -1,0 +1,107 @@
+//! Replays: many dead letters started again, supervised.
+//!
+//! A replay is a job like any other, of the workload `redrive.replay.<workload>`: its lease makes it run once in the fleet,
+//! its execution state lets it go on after a crash, its dedupe key keeps it the only one of its workload, a pause of its
+//! workload pauses it, and cancelling it ends it. It takes dead letters in the order in which they died, up to the newest
+//! one when it was started, so that what dies again is not taken twice.
+
+mod handler;
+mod plan;
+mod view;
+
+pub(crate) use handler::Replaying;
+pub use plan::{NewReplay, ReplayFilter};
+pub use view::{Replay, ReplayPhase, Skipped};
+
+use redrive_model::dedupe::DedupeKey;
+use redrive_model::{Code, JobId, ReplayId, WorkloadName};
+use redrive_store::{NewJob, PageRequest};
+
+use super::By;
+use crate::{Engine, EngineError, Result};
+use plan::Plan;
+
+/// Workloads that replay others are called so.
+const PREFIX: &str = "redrive.replay.";
+
+/// The workload that replays this one.
+pub(crate) fn replays_of(workload: &WorkloadName) -> Result<WorkloadName> {
+    Ok(WorkloadName::new(format!("{PREFIX}{workload}"))?)
+}
+
+impl Engine {
+    /// How many dead letters a replay would take: exactly these, if nobody acts on them meanwhile.
+    pub async fn count_replay(&self, workload: &WorkloadName, filter: &ReplayFilter) -> Result<u64> {
+        Ok(self.store().count_dead(filter.dead(workload, None)).await?)
+    }
+
+    /// Starts a replay. Refused while another one of the same workload goes on.
+    pub async fn start_replay(&self, new: NewReplay, by: &By) -> Result<ReplayId> {
+        let subject = format!("dead letters of {}", new.workload);
+        let act = async {
+            let newest = self
+                .store()
+                .dead_letters(new.filter.dead(&new.workload, None), PageRequest { limit: 1, cursor: None });
+            let Some(upto) = newest.await?.rows.first().map(|row| row.offset) else {
+                return Err(EngineError::refused(Code::NotFound, "no dead letter matches"));
+            };
+            let total = self.store().count_dead(new.filter.dead(&new.workload, Some(upto))).await?;
+            let name = replays_of(&new.workload)?;
+            let plan = Plan::new(&new, upto, total, by);
+            let input = serde_json::to_vec(&plan).map_err(|error| EngineError::Input {
+                workload: name.to_string(),
+                reason: error.to_string(),
+            })?;
+            let mut job = NewJob::new(self.new_id(), name.clone(), input);
+            job.dedupe = Some(DedupeKey::new(&name, None, &[b"replay"]));
+            job.label = Some(format!("replay of {total} {} jobs", new.workload));
+            let id = job.id;
+            // A pause was meant for the one before.
+            self.store().resume(Some(&name)).await?;
+            match self.enqueue_only(job).await? {
+                other if other == id => Ok(ReplayId::from_uuid(id.as_uuid())),
+                other => {
+                    let reason = format!("replay {other} of {} goes on: one at a time", new.workload);
+                    Err(EngineError::refused(Code::ConflictState, reason))
+                }
+            }
+        };
+        self.acted(by, "replay.start", subject, act, |id| format!("replay {id}")).await
+    }
+
+    /// Stops taking further dead letters until it is resumed. What was started goes on.
+    pub async fn pause_replay(&self, id: ReplayId, by: &By) -> Result<()> {
+        let name = self.replay_job(id).await?;
+        let act = async { Ok(self.store().pause(Some(&name), by.actor()).await?) };
+        self.acted(by, "replay.pause", format!("replay {id}"), act, |()| "paused".into()).await
+    }
+
+    /// Goes on.
+    pub async fn resume_replay(&self, id: ReplayId, by: &By) -> Result<()> {
+        let name = self.replay_job(id).await?;
+        let act = async { Ok(self.store().resume(Some(&name)).await?) };
+        self.acted(by, "replay.resume", format!("replay {id}"), act, |()| "resumed".into()).await
+    }
+
+    /// Ends a replay. What was started goes on; the rest stays among the dead letters.
+    pub async fn cancel_replay(&self, id: ReplayId, by: &By) -> Result<()> {
+        let name = self.replay_job(id).await?;
+        let act = async {
+            let acted = self.store().cancel(vec![JobId::from_uuid(id.as_uuid())], None).await?;
+            self.store().resume(Some(&name)).await?;
+            match acted.first() {
+                Some(redrive_store::Acted::Done) => Ok(()),
+                _ => Err(EngineError::refused(Code::ConflictState, format!("replay {id} has ended already"))),
+            }
+        };
+        self.acted(by, "replay.cancel", format!("replay {id}"), act, |()| "cancelled".into()).await
+    }
+
+    /// The workload of a replay that is there.
+    async fn replay_job(&self, id: ReplayId) -> Result<WorkloadName> {
+        let row = self.store().job(JobId::from_uuid(id.as_uuid())).await?;
+        row.map(|row| row.workload)
+            .filter(|name| name.as_str().starts_with(PREFIX))
+            .ok_or_else(|| EngineError::refused(Code::NotFound, format!("there is no replay {id}")))
+    }
+}

@@ -1,0 +1,155 @@
+//! The steps of a replay, one a second.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use redrive_model::policy::Keep;
+use redrive_model::{Code, Done, Failure, JobId, Policy, ReplayId};
+use redrive_store::{Acted, PageRequest, ReplayCounts, RetryBy, Store};
+
+use super::plan::Plan;
+use super::view::{Progress, ReplayPhase};
+use crate::Context;
+use crate::registry::{Ended, Handler, caught};
+
+/// Between two steps.
+const STEP: Duration = Duration::from_secs(1);
+/// The share of failures is looked at from so many ended ones on, or when all of the canary have ended.
+const ENOUGH: u64 = 10;
+
+/// Runs the replays of one workload.
+pub(crate) struct Replaying {
+    pub(crate) store: Arc<dyn Store>,
+    /// The handler whose jobs are replayed: it knows whether what they need is still there.
+    pub(crate) of: Arc<dyn Handler>,
+}
+
+impl Replaying {
+    /// A replay goes on whatever happens, and is kept as long as failures are.
+    pub(crate) fn policy() -> Policy {
+        let keep = Policy::on_demand().keep.failed;
+        Policy { keep: Keep { complete: keep, failed: keep }, ..Policy::permanent() }
+    }
+
+    async fn step(&self, ctx: &Context, input: &[u8]) -> Ended {
+        let plan: Plan =
+            serde_json::from_slice(input).map_err(|error| Failure::new(Code::SystemUndecodable, error))?;
+        let id = ReplayId::from_uuid(ctx.job().as_uuid());
+        let mut progress = ctx.state::<Progress>()?.unwrap_or_default();
+        let counts = self.store.replay_counts(id).await?;
+        count(&mut progress, &counts);
+        step(&mut progress, &plan, &counts);
+        if matches!(progress.phase, ReplayPhase::Canary | ReplayPhase::Running) {
+            let wanted = wanted(&progress, &plan, &counts);
+            if wanted > 0 {
+                self.take(&plan, id, wanted, &mut progress).await?;
+            }
+        }
+        ctx.save_state(&progress).await?;
+        match progress.phase {
+            ReplayPhase::Canary | ReplayPhase::Running | ReplayPhase::Finishing => {
+                Ok(Done::RescheduleIn(STEP))
+            }
+            ReplayPhase::Done | ReplayPhase::Stopped | ReplayPhase::Cancelled => {
+                tracing::info!(
+                    event = "replay.ended",
+                    replay = %id,
+                    workload = %plan.workload,
+                    phase = progress.phase.as_str(),
+                    complete = progress.complete,
+                    failed = progress.failed,
+                    skipped = progress.skipped.total(),
+                    "a replay ended"
+                );
+                Ok(Done::Complete)
+            }
+        }
+    }
+
+    /// Starts the next letters. Done twice it changes nothing: a letter that was taken is no longer open.
+    async fn take(
+        &self,
+        plan: &Plan,
+        id: ReplayId,
+        wanted: usize,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let request = PageRequest { limit: wanted, cursor: progress.cursor.clone() };
+        let page = self.store.dead_letters(plan.letters(), request).await?;
+        let mut jobs: Vec<JobId> = Vec::with_capacity(page.rows.len());
+        for row in &page.rows {
+            let payload = self.store.payload(row.job).await?;
+            let input = payload.map(|payload| payload.input).unwrap_or_default();
+            match self.of.clone().source(input).await {
+                Ok(()) => jobs.push(row.job),
+                Err(_) => progress.skipped.gone += 1,
+            }
+        }
+        for acted in self.store.retry(jobs, RetryBy { replay: Some(id) }).await? {
+            match acted {
+                Acted::Done => {}
+                Acted::Duplicate(_) => progress.skipped.duplicate += 1,
+                Acted::NotFound | Acted::WrongState(_) => progress.skipped.changed += 1,
+            }
+        }
+        match page.next {
+            Some(next) => progress.cursor = Some(next),
+            None => progress.phase = ReplayPhase::Finishing,
+        }
+        Ok(())
+    }
+}
+
+impl Handler for Replaying {
+    fn run(self: Arc<Self>, ctx: Context, input: Vec<u8>) -> BoxFuture<'static, Ended> {
+        caught(async move { self.step(&ctx, &input).await })
+    }
+}
+
+/// How many letters may be taken in this step.
+fn wanted(progress: &Progress, plan: &Plan, counts: &ReplayCounts) -> usize {
+    let taken = counts.live + counts.ended() + counts.cancelled;
+    let left = match progress.phase {
+        ReplayPhase::Canary => u64::from(plan.canary).saturating_sub(taken + progress.skipped.total()),
+        _ => u64::MAX,
+    };
+    usize::try_from(left.min(u64::from(plan.rate))).unwrap_or(usize::MAX).min(redrive_model::limits::MAX_PAGE)
+}
+
+/// Moves on, as far as what has ended allows.
+fn step(progress: &mut Progress, plan: &Plan, counts: &ReplayCounts) {
+    let taken = counts.live + counts.ended() + counts.cancelled;
+    let tried = progress.phase == ReplayPhase::Canary
+        && counts.live == 0
+        && taken + progress.skipped.total() >= u64::from(plan.canary);
+    let judge =
+        tried || counts.ended() >= ENOUGH || (progress.phase == ReplayPhase::Finishing && counts.live == 0);
+    let share = counts.failed as f64 / counts.ended().max(1) as f64;
+    if judge && counts.failed > 0 && share > plan.stop_share && progress.phase != ReplayPhase::Finishing {
+        progress.phase = ReplayPhase::Stopped;
+        tracing::warn!(
+            event = "replay.stopped",
+            workload = %plan.workload,
+            failed = counts.failed,
+            ended = counts.ended(),
+            "a replay stops: too many of its jobs failed again"
+        );
+    } else if tried {
+        progress.phase = ReplayPhase::Running;
+    } else if progress.phase == ReplayPhase::Finishing && counts.live == 0 {
+        progress.phase = ReplayPhase::Done;
+    }
+}
+
+/// Adds what has ended since the last step to the metrics.
+fn count(progress: &mut Progress, counts: &ReplayCounts) {
+    let more = |outcome: &'static str, before: &mut u64, now: u64| {
+        let new = now.saturating_sub(*before);
+        metrics::counter!("redrive_replay_jobs_total", "outcome" => outcome).increment(new);
+        *before = now.max(*before);
+    };
+    more("complete", &mut progress.complete, counts.complete);
+    more("failed", &mut progress.failed, counts.failed);
+    more("cancelled", &mut progress.cancelled, counts.cancelled);
+}

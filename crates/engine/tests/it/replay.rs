@@ -1,0 +1,204 @@
+//! Replays: what was given up is started again, supervised.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redrive_engine::model::{Code, JobId, ReplayId, State, WorkloadName, instant};
+use redrive_engine::store::{DeadFilter, PageRequest};
+use redrive_engine::{By, Done, Engine, Failure, NewReplay, Replay, ReplayFilter, ReplayPhase};
+
+use crate::bench::{Bench, eventually};
+use crate::kit::{Does, Task};
+
+fn work() -> WorkloadName {
+    WorkloadName::new("task").unwrap()
+}
+
+fn all() -> NewReplay {
+    NewReplay { canary: 0, rate: 500, stop_share: 1.0, ..NewReplay::of(work()) }
+}
+
+fn ann() -> By {
+    By::new("ann").because("the gateway is back")
+}
+
+/// Jobs that fail for good while `broken`, and complete else; odd ones always fail when `half`.
+struct Switch {
+    broken: Arc<AtomicBool>,
+    half: Arc<AtomicBool>,
+}
+
+impl Switch {
+    fn on(engine: &Engine) -> Self {
+        let switch = Self { broken: Arc::new(AtomicBool::new(true)), half: Arc::default() };
+        let (broken, half) = (switch.broken.clone(), switch.half.clone());
+        let mut does = Does::new(move |_, task: Task| {
+            let fails = broken.load(Ordering::SeqCst) || half.load(Ordering::SeqCst) && task.n % 2 == 1;
+            async move {
+                if fails { Err(Failure::new(Code::HandlerRefused, "broken")) } else { Ok(Done::Complete) }
+            }
+        });
+        does.gone = Some(13);
+        engine.register(does);
+        switch
+    }
+
+    fn heal(&self) {
+        self.broken.store(false, Ordering::SeqCst);
+    }
+}
+
+async fn die(bench: &Bench, engine: &Engine, n: u64) -> Vec<JobId> {
+    let tasks: Vec<Task> = (0..n).map(Task::n).collect();
+    let jobs: Vec<JobId> = engine.enqueue_many(&tasks).await.unwrap().iter().map(|e| e.job()).collect();
+    for id in &jobs {
+        bench.until(*id, State::Failed).await;
+    }
+    jobs
+}
+
+async fn until(engine: &Engine, id: ReplayId, phase: ReplayPhase) -> Replay {
+    eventually(async || {
+        let replay = engine.replay(id).await.unwrap().unwrap();
+        (replay.phase == phase && replay.finished_at.is_some()).then_some(replay)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_dry_run_counts_is_what_is_started_again() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    let jobs = die(&bench, &engine, 40).await;
+    let counted = engine.count_replay(&work(), &ReplayFilter::default()).await.unwrap();
+    assert_eq!(counted, 40);
+    switch.heal();
+    let id = engine.start_replay(all(), &ann()).await.unwrap();
+    let replay = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((replay.total, replay.counts.complete, replay.skipped.total()), (40, 39, 1));
+    assert_eq!(replay.skipped.gone, 1, "the one whose source is gone stays");
+    assert_eq!((replay.by.as_str(), replay.reason.as_deref()), ("ann", Some("the gateway is back")));
+    let row = bench.row(jobs[0]).await;
+    assert_eq!((row.state, row.generation, row.replay), (State::Complete, 2, Some(id)));
+    assert_eq!(bench.row(jobs[13]).await.state, State::Failed);
+    let acts = bench.store.acts(PageRequest::default()).await.unwrap().rows;
+    assert_eq!(
+        (acts[0].act.action.as_str(), acts[0].outcome.clone()),
+        ("replay.start", Some(format!("replay {id}")))
+    );
+    assert_eq!(engine.replays(None).await.unwrap().len(), 1);
+    running.drain().await;
+    assert!(engine.audit().await.unwrap().is_clean());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_canary_that_fails_stops_it_and_the_rest_stays_dead() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let _switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 20).await;
+    let id = engine.start_replay(NewReplay { canary: 3, stop_share: 0.5, ..all() }, &ann()).await.unwrap();
+    let replay = until(&engine, id, ReplayPhase::Stopped).await;
+    assert_eq!((replay.counts.failed, replay.taken()), (3, 3));
+    assert_eq!(bench.store.count_dead(DeadFilter::default()).await.unwrap(), 20, "the three came back");
+    let second = engine.start_replay(all(), &ann()).await.unwrap();
+    assert_ne!(second, id, "the next one may start");
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_stops_when_too_many_fail_again_and_none_is_taken_twice() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    let jobs = die(&bench, &engine, 60).await;
+    switch.half.store(true, Ordering::SeqCst);
+    switch.heal();
+    let new = NewReplay { rate: 15, stop_share: 0.3, ..all() };
+    let id = engine.start_replay(new, &ann()).await.unwrap();
+    let replay = until(&engine, id, ReplayPhase::Stopped).await;
+    assert!(replay.taken() < 60, "{replay:?}");
+    for job in jobs {
+        assert!(bench.row(job).await.generation <= 2);
+    }
+    let again = engine.start_replay(all(), &ann()).await.unwrap();
+    let replay = until(&engine, again, ReplayPhase::Done).await;
+    assert_eq!(replay.taken() + replay.skipped.total(), replay.total);
+    running.drain().await;
+    assert!(engine.audit().await.unwrap().is_clean());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_at_a_time_paused_resumed_and_cancelled() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 30).await;
+    switch.heal();
+    let id = engine.start_replay(NewReplay { rate: 2, ..all() }, &ann()).await.unwrap();
+    let second = engine.start_replay(all(), &ann()).await.unwrap_err();
+    assert_eq!(second.code(), Code::ConflictState, "{second}");
+    eventually(async || (engine.replay(id).await.unwrap().unwrap().taken() >= 2).then_some(())).await;
+    engine.pause_replay(id, &ann()).await.unwrap();
+    let job = JobId::from_uuid(id.as_uuid());
+    bench.until(job, State::Queued).await;
+    let before = engine.replay(id).await.unwrap().unwrap();
+    assert!(before.paused);
+    // Due again and not claimed: the pause holds.
+    eventually(async || {
+        let now = bench.store.now().await.unwrap();
+        let row = bench.row(job).await;
+        (instant::between(row.due_at, now) > Duration::from_millis(300)).then_some(())
+    })
+    .await;
+    assert_eq!(engine.replay(id).await.unwrap().unwrap().taken(), before.taken());
+    engine.resume_replay(id, &ann()).await.unwrap();
+    eventually(async || (engine.replay(id).await.unwrap().unwrap().taken() > before.taken()).then_some(()))
+        .await;
+    engine.cancel_replay(id, &ann()).await.unwrap();
+    let replay = until(&engine, id, ReplayPhase::Cancelled).await;
+    assert!(replay.taken() < 30);
+    let left = bench.store.count_dead(DeadFilter::default()).await.unwrap();
+    assert_eq!(left + replay.taken(), 30);
+    assert_eq!(engine.cancel_replay(id, &ann()).await.unwrap_err().code(), Code::ConflictState);
+    running.drain().await;
+}
+
+/// The process that replays ends in the middle: another goes on, and every letter is taken once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_process_goes_on_after_a_crash() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    let jobs = die(&bench, &engine, 12).await;
+    switch.heal();
+    let id = engine.start_replay(NewReplay { rate: 4, ..all() }, &ann()).await.unwrap();
+    eventually(async || (engine.replay(id).await.unwrap().unwrap().taken() >= 4).then_some(())).await;
+    // Not drained: its leases run out.
+    drop(running);
+    let running = engine.start();
+    let replay = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((replay.counts.complete, replay.skipped.total()), (12, 0));
+    for job in jobs {
+        assert_eq!(bench.row(job).await.generation, 2);
+    }
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_to_replay_is_said() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let error = engine.start_replay(all(), &ann()).await.unwrap_err();
+    assert_eq!(error.code(), Code::NotFound);
+    let missing = ReplayId::from_uuid(JobId::from_parts(bench.store.now().await.unwrap(), [7; 10]).as_uuid());
+    assert_eq!(engine.replay(missing).await.unwrap(), None);
+    assert_eq!(engine.pause_replay(missing, &ann()).await.unwrap_err().code(), Code::NotFound);
+}
