@@ -61,12 +61,14 @@ async fn say_hello(worker: &Worker) {
         draining: worker.draining.is_cancelled(),
         concurrency: u32::try_from(worker.registry.iter().map(|(_, r)| r.concurrency).sum::<usize>())
             .unwrap_or(u32::MAX),
-        ttl: worker.options.lease_ttl,
+        // Shorter than a lease: when a lease runs out, its worker has beaten since or is gone.
+        ttl: worker.options.lease_ttl - worker.options.margin(),
     };
     if let Err(error) = worker.store.beat(beat).await {
         tracing::debug!(event = "worker.beat_failed", "{error}");
     }
-    if let Ok(now) = worker.store.now().await {
+    // Worth little: nothing waits long for it.
+    if let Ok(Ok(now)) = tokio::time::timeout(worker.options.beat() / 4, worker.store.now()).await {
         worker.clock.correct(now);
     }
 }

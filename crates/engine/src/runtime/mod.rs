@@ -6,6 +6,7 @@ mod breakers;
 mod claim;
 mod fail_fast;
 mod governor;
+mod heart;
 mod probe;
 mod record;
 mod report;
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use redrive_model::{Outcome, WorkerId};
 use redrive_store::{Claimed, Store};
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -83,8 +85,9 @@ impl Running {
         });
         let claiming = Some(tokio::spawn(claim::run(worker.clone())));
         let keeping = vec![
-            tokio::spawn(beat::run(worker.clone())),
-            tokio::spawn(beat::watch(worker.clone())),
+            heart::spawn(beat::run(worker.clone())),
+            heart::spawn(beat::watch(worker.clone())),
+            heart::spawn(heart::nudge(worker.clone(), Handle::current())),
             tokio::spawn(beat::safety_net(worker.clone())),
             tokio::spawn(breakers::run(worker.clone())),
             tokio::spawn(probe::run(worker.clone())),

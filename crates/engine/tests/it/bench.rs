@@ -1,6 +1,7 @@
 //! A workbench: a store, engines on it, and ways to wait for what must come.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redrive_engine::model::{JobId, State};
@@ -83,7 +84,8 @@ impl Bench {
 /// A schema of its own, which goes with the test's private server.
 async fn postgres() -> PostgresStore {
     let url = setting("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test");
-    let schema = format!("engine_{}", std::process::id());
+    static NTH: AtomicUsize = AtomicUsize::new(0);
+    let schema = format!("engine_{}_{}", std::process::id(), NTH.fetch_add(1, Ordering::SeqCst));
     redrive_store_postgres::Options::default().schema(&schema).unwrap().open(&url).await.unwrap()
 }
 
