@@ -13,7 +13,7 @@ use crate::ids::Ids;
 use crate::many::Halving;
 use crate::projector::{Parked, READERS, Reading};
 use crate::registry::{Handler, Registry};
-use crate::runtime::Running;
+use crate::runtime::{Running, Worker};
 use crate::schedule::Keeping;
 use crate::{
     EngineError, Enqueue, Input, Many, Missed, Options, Permanent, Policy, Projector, Result, Schedule,
@@ -188,6 +188,12 @@ impl Engine {
         self.inner.ids.job(self.inner.clock.now())
     }
 
+    /// What time it is.
+    #[cfg(feature = "testing")]
+    pub(crate) fn clock(&self) -> &StoreClock {
+        &self.inner.clock
+    }
+
     /// The numbers it works with.
     pub(crate) fn options(&self) -> &Options {
         &self.inner.options
@@ -216,17 +222,28 @@ impl Engine {
     #[must_use = "dropping it stops the work"]
     pub fn start(&self) -> Running {
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
-        let mut registry = self.registry().clone();
-        self.add_replays(&mut registry);
+        let mut registry = self.handlers();
         let known = registry.clone();
         let reclaim = Reclaim { store: store.clone(), registry: known, options: options.clone() };
         let retention =
             Retention { store: store.clone(), every: options.retention, keep_events: options.keep_events };
         self.chore(&mut registry, RECLAIM, reclaim);
         self.chore(&mut registry, RETENTION, retention);
+        Running::start(self.worker(registry))
+    }
+
+    /// A worker that has not begun.
+    pub(crate) fn worker(&self, registry: Registry) -> Arc<Worker> {
         let (at, draw) = self.inner.ids.parts(self.inner.clock.now());
-        let id = WorkerId::from_parts(at, draw);
-        Running::start(id, store, registry, options, self.inner.clock.clone())
+        let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
+        Worker::new(WorkerId::from_parts(at, draw), store, registry, options, self.inner.clock.clone())
+    }
+
+    /// The handlers that are registered, and the replays of their jobs.
+    pub(crate) fn handlers(&self) -> Registry {
+        let mut registry = self.registry().clone();
+        self.add_replays(&mut registry);
+        registry
     }
 
     /// Whoever can run a workload can replay it.

@@ -21,6 +21,8 @@ mod projector;
 mod registry;
 mod runtime;
 mod schedule;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod workload;
 
 pub use batch::{Batch, BatchOptions};

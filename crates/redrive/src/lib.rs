@@ -50,13 +50,18 @@
 //! - What was given up is a dead letter: the row stays, with its history and its reason.
 
 mod open;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use open::Engine;
 #[cfg(feature = "sqlite")]
 pub use open::Tx;
 pub use redrive_engine::{
-    Code, Context, Done, EngineError, Enqueue, Failure, Input, JobId, Options, Owner, Permanent, Policy,
-    Result, Running, StoreClock, Target, Timestamp, Workload, WorkloadName, model, store,
+    AuditReport, Batch, BatchId, BatchOptions, BreakerOf, By, Code, Context, Done, EngineError, Enqueue,
+    EventSeq, Explanation, Failure, Input, Items, JobId, Many, Missed, NewReplay, Options, Owner, Past,
+    Permanent, PermanentHealth, Place, Policy, Projector, ReaderHealth, Replay, ReplayFilter, ReplayPhase,
+    Result, Running, Schedule, Simulated, Skipped, StoreClock, Target, Timestamp, Violation, Workload,
+    WorkloadName, model, simulate, store,
 };
 /// The sqlx whose transactions [`Engine::enqueue_in`] takes.
 #[cfg(feature = "postgres")]

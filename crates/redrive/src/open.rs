@@ -44,14 +44,7 @@ impl Engine {
                 ":memory:" => redrive_store_sqlite::Options::default().in_memory()?,
                 path => redrive_store_sqlite::SqliteStore::open(path).await?,
             };
-            let store = Arc::new(store);
-            let engine = redrive_engine::Engine::new(store.clone() as Arc<dyn Store>, options).await?;
-            return Ok(Self {
-                engine,
-                sqlite: Some(store),
-                #[cfg(feature = "postgres")]
-                postgres: None,
-            });
+            return Self::on_sqlite(store, options).await;
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
@@ -72,6 +65,28 @@ impl Engine {
             known.join(" or ")
         );
         Err(StoreError::Invalid(text).into())
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl Engine {
+    async fn on_sqlite(store: redrive_store_sqlite::SqliteStore, options: Options) -> Result<Self> {
+        let store = Arc::new(store);
+        let engine = redrive_engine::Engine::new(store.clone() as Arc<dyn Store>, options).await?;
+        Ok(Self {
+            engine,
+            sqlite: Some(store),
+            #[cfg(feature = "postgres")]
+            postgres: None,
+        })
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) async fn in_memory(
+        clock: impl redrive_engine::store::clock::Clock,
+        options: Options,
+    ) -> Result<Self> {
+        Self::on_sqlite(redrive_store_sqlite::Options::default().clock(clock).in_memory()?, options).await
     }
 }
 

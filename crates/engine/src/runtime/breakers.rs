@@ -116,28 +116,33 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             () = worker.breakers.urgent.notified() => false,
             () = worker.stopped.cancelled() => true,
         };
-        let pending = std::mem::take(&mut worker.breakers.state().pending);
-        for (target, calls) in pending {
-            let config = (worker.options.breaker)(&target);
-            let record = |breaker: &mut Breaker, now: Timestamp| {
-                for (call, epoch) in &calls {
-                    breaker.record(&config, now, ids::draw(), *call, *epoch);
-                }
-            };
-            match change(&*worker.store, &target, record).await {
-                Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker),
-                Err(error) => {
-                    tracing::debug!(event = "breaker.not_written", %target, "{error}");
-                    let mut state = worker.breakers.state();
-                    let kept = state.pending.entry(target).or_default();
-                    kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
-                }
-            }
-        }
+        flush(&worker).await;
         if stopped {
             return;
         }
         super::give_held_back(&worker).await;
+    }
+}
+
+/// Writes down what has gathered.
+pub(crate) async fn flush(worker: &Worker) {
+    let pending = std::mem::take(&mut worker.breakers.state().pending);
+    for (target, calls) in pending {
+        let config = (worker.options.breaker)(&target);
+        let record = |breaker: &mut Breaker, now: Timestamp| {
+            for (call, epoch) in &calls {
+                breaker.record(&config, now, ids::draw(), *call, *epoch);
+            }
+        };
+        match change(&*worker.store, &target, record).await {
+            Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker),
+            Err(error) => {
+                tracing::debug!(event = "breaker.not_written", %target, "{error}");
+                let mut state = worker.breakers.state();
+                let kept = state.pending.entry(target).or_default();
+                kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
+            }
+        }
     }
 }
 

@@ -11,6 +11,8 @@ mod probe;
 mod record;
 mod report;
 mod slots;
+#[cfg(feature = "testing")]
+mod step;
 mod surroundings;
 
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(crate) use breakers::change as change_breaker;
 use governor::Governor;
 use record::Recorder;
 use slots::{Slots, Why};
+#[cfg(feature = "testing")]
+pub(crate) use step::step;
 use surroundings::Surroundings;
 
 /// What the parts of a worker share.
@@ -60,15 +64,15 @@ pub struct Running {
     keeping: Vec<JoinHandle<()>>,
 }
 
-impl Running {
-    pub(crate) fn start(
+impl Worker {
+    pub(crate) fn new(
         id: WorkerId,
         store: Arc<dyn Store>,
         registry: Registry,
         options: Options,
         clock: Arc<StoreClock>,
-    ) -> Self {
-        let worker = Arc::new(Worker {
+    ) -> Arc<Self> {
+        Arc::new(Self {
             id,
             recorder: Recorder::start(store.clone()),
             store,
@@ -82,7 +86,12 @@ impl Running {
             draining: CancellationToken::new(),
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),
-        });
+        })
+    }
+}
+
+impl Running {
+    pub(crate) fn start(worker: Arc<Worker>) -> Self {
         let claiming = Some(tokio::spawn(claim::run(worker.clone())));
         let keeping = vec![
             heart::spawn(beat::run(worker.clone())),

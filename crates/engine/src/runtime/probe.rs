@@ -35,7 +35,7 @@ pub(crate) async fn run(worker: Arc<Worker>) {
 }
 
 /// Looks at all breakers; answers whether one of them is not closed.
-async fn look(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
+pub(crate) async fn look(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
     let rows = worker.store.breakers().await?;
     let now = worker.store.now().await?;
     worker.breakers.learn(&rows, now);
