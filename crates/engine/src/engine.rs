@@ -1,11 +1,12 @@
 //! The handle that people hold: hand work in, register handlers, start.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use redrive_model::dedupe::DedupeKey;
 use redrive_model::limits::MAX_ENQUEUE;
 use redrive_model::{Code, JobId, State, WorkerId, WorkloadName};
-use redrive_store::{EnqueueReply, Enqueued, NewEvent, NewJob, Store};
+use redrive_store::{EnqueueReply, Enqueued, JobRow, NewEvent, NewJob, Store};
 
 use crate::chore::{Reclaim, Retention};
 use crate::desk::Replaying;
@@ -20,6 +21,8 @@ use crate::{
     StoreClock, Timestamp, Workload,
 };
 
+/// Between two looks at a job that somebody waits for.
+const LOOK: Duration = Duration::from_millis(20);
 /// The permanent job that takes back leases that have run out.
 const RECLAIM: &str = "redrive.reclaim";
 /// The permanent job that removes what has been kept long enough.
@@ -93,6 +96,16 @@ impl Engine {
             created(&workload, &reply.jobs);
         }
         Ok(reply)
+    }
+
+    /// Waits until a job has ended: complete, failed or cancelled. `None` when there is none (any more).
+    pub async fn job_ended(&self, id: JobId) -> Result<Option<JobRow>> {
+        loop {
+            match self.inner.store.job(id).await? {
+                Some(row) if !row.state.is_terminal() => tokio::time::sleep(LOOK).await,
+                ended => return Ok(ended),
+            }
+        }
     }
 
     /// Hands in many jobs, all or none. More than the store takes at once go in one call after the other: then those

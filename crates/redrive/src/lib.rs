@@ -66,3 +66,6 @@ pub use redrive_engine::{
 /// The sqlx whose transactions [`Engine::enqueue_in`] takes.
 #[cfg(feature = "postgres")]
 pub use redrive_store_postgres::sqlx;
+/// The rusqlite whose connection [`Tx::connection`] is.
+#[cfg(feature = "sqlite")]
+pub use redrive_store_sqlite::rusqlite;

@@ -6,9 +6,10 @@
     reason = "tests: a broken expectation is a failed test"
 )]
 
+#[cfg(feature = "sqlite")]
+mod examples;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "sqlite")]
 mod sqlite;
 
 use redrive::model::State;
