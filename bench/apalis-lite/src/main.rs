@@ -45,7 +45,7 @@ impl Peer for Apalis {
     const NAME: &'static str = "apalis-sqlite";
     const VERSION: &'static str = "1.0.0";
     const ON: &'static str = "sqlite";
-    type Worker = tokio::task::JoinHandle<()>;
+    type Worker = std::thread::JoinHandle<()>;
 
     async fn open(place: &str) -> Result<Self> {
         let url = format!("sqlite:{place}/jobs.db?mode=rwc");
@@ -73,21 +73,27 @@ impl Peer for Apalis {
         let inserts = inserts.context("a worker was started before")?;
         let strategy = Strategy::new().stream(inserts).interval(Duration::from_millis(100));
         let backend = self.storage().poll_with_strategy(strategy);
-        let worker = WorkerBuilder::new("bench")
-            .backend(backend)
-            .data(handler)
-            .concurrency(CONCURRENCY)
-            .parallelize(tokio::spawn)
-            .build(run);
-        Ok(tokio::spawn(async move {
-            if let Err(error) = worker.run().await {
+        // The future of its worker cannot be handed to another thread, so it is made where it runs. Tasks are spawned to
+        // the runtime's threads all the same.
+        let runtime = tokio::runtime::Handle::current();
+        let work = move || {
+            let worker = WorkerBuilder::new("bench")
+                .backend(backend)
+                .data(handler)
+                .concurrency(CONCURRENCY)
+                .parallelize(tokio::spawn)
+                .build(run);
+            if let Err(error) = runtime.block_on(worker.run()) {
                 eprintln!("the worker ended: {error}");
             }
-        }))
+        };
+        Ok(std::thread::spawn(work))
     }
 
     async fn unfinished(&self) -> Result<i64> {
-        Ok(sqlx::query_scalar("SELECT count(*) FROM Jobs WHERE status <> 'Done'").fetch_one(&self.pool).await?)
+        Ok(sqlx::query_scalar("SELECT count(*) FROM Jobs WHERE status <> 'Done'")
+            .fetch_one(&self.pool)
+            .await?)
     }
 
     async fn settle(&self) -> Result<()> {

@@ -41,7 +41,7 @@ impl Peer for Apalis {
     const NAME: &'static str = "apalis-postgres";
     const VERSION: &'static str = "1.0.0";
     const ON: &'static str = "postgres";
-    type Worker = tokio::task::JoinHandle<()>;
+    type Worker = std::thread::JoinHandle<()>;
 
     async fn open(place: &str) -> Result<Self> {
         let pool = PgPoolOptions::new().max_connections(CONCURRENCY as u32 + 10).connect(place).await?;
@@ -63,17 +63,21 @@ impl Peer for Apalis {
         let listen = Pubsub::new(self.pool.clone(), "bench".into());
         let strategy = Strategy::new().stream(listen).interval(Duration::from_millis(100));
         let backend = self.storage().poll_with_strategy(strategy);
-        let worker = WorkerBuilder::new("bench")
-            .backend(backend)
-            .data(handler)
-            .concurrency(CONCURRENCY)
-            .parallelize(tokio::spawn)
-            .build(run);
-        Ok(tokio::spawn(async move {
-            if let Err(error) = worker.run().await {
+        // The future of its worker cannot be handed to another thread, so it is made where it runs. Tasks are spawned to
+        // the runtime's threads all the same.
+        let runtime = tokio::runtime::Handle::current();
+        let work = move || {
+            let worker = WorkerBuilder::new("bench")
+                .backend(backend)
+                .data(handler)
+                .concurrency(CONCURRENCY)
+                .parallelize(tokio::spawn)
+                .build(run);
+            if let Err(error) = runtime.block_on(worker.run()) {
                 eprintln!("the worker ended: {error}");
             }
-        }))
+        };
+        Ok(std::thread::spawn(work))
     }
 
     async fn unfinished(&self) -> Result<i64> {

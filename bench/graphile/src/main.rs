@@ -63,7 +63,12 @@ impl Peer for Graphile {
         let peer = Self { pool };
         peer.utils().migrate().await?;
         // Its task is known from here on.
-        WorkerOptions::default().schema(SCHEMA).define_job::<Nothing>().pg_pool(peer.pool.clone()).init().await?;
+        WorkerOptions::default()
+            .schema(SCHEMA)
+            .define_job::<Nothing>()
+            .pg_pool(peer.pool.clone())
+            .init()
+            .await?;
         Ok(peer)
     }
 
@@ -102,7 +107,9 @@ impl Peer for Graphile {
     }
 
     async fn unfinished(&self) -> Result<i64> {
-        Ok(sqlx::query_scalar("SELECT count(*) FROM graphile_worker._private_jobs").fetch_one(&self.pool).await?)
+        Ok(sqlx::query_scalar("SELECT count(*) FROM graphile_worker._private_jobs")
+            .fetch_one(&self.pool)
+            .await?)
     }
 
     async fn settle(&self) -> Result<()> {

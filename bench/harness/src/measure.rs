@@ -36,7 +36,10 @@ pub async fn run<P: Peer>() -> Result<()> {
 
 fn print<P: Peer>(what: &str, value: f64, unit: &str) {
     let (who, version, on) = (P::NAME, P::VERSION, P::ON);
-    println!("{}", serde_json::json!({ "who": who, "version": version, "on": on, "what": what, "value": value, "unit": unit }));
+    println!(
+        "{}",
+        serde_json::json!({ "who": who, "version": version, "on": on, "what": what, "value": value, "unit": unit })
+    );
 }
 
 /// From the start of the worker until the last job is recorded as finished.
@@ -71,7 +74,9 @@ async fn fill<P: Peer>(peer: &P, jobs: usize) -> Result<()> {
 /// From before the call that enqueues until the handler runs.
 async fn pickup<P: Peer>(peer: &P, samples: usize) -> Result<Vec<Duration>> {
     let (sender, mut starts) = mpsc::unbounded_channel();
-    let handler: Handler = Arc::new(move || drop(sender.send(Instant::now())));
+    let handler: Handler = Arc::new(move || {
+        let _ = sender.send(Instant::now());
+    });
     let _worker = peer.start(handler).await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let mut took = Vec::with_capacity(samples);
@@ -80,7 +85,8 @@ async fn pickup<P: Peer>(peer: &P, samples: usize) -> Result<Vec<Duration>> {
         let began = Instant::now();
         peer.enqueue().await?;
         let start = tokio::time::timeout(Duration::from_secs(60), starts.recv()).await;
-        let start = start.context("a job was not picked up within a minute")?.context("the worker is gone")?;
+        let start =
+            start.context("a job was not picked up within a minute")?.context("the worker is gone")?;
         took.push(start.duration_since(began));
     }
     Ok(took)

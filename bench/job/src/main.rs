@@ -5,8 +5,8 @@ use anyhow::Result;
 use async_trait::async_trait;
 use bench_harness::{CONCURRENCY, Handler, Peer, text};
 use job::{
-    BatchedJobInitializer, BatchedJobRunner, CurrentBatchedJob, JobBatchCompletion, JobId, JobPollerConfig, JobSpawner,
-    JobSpec, JobSvcConfig, JobType, Jobs,
+    BatchedJobInitializer, BatchedJobRunner, CurrentBatchedJob, JobBatchCompletion, JobId, JobPollerConfig,
+    JobSpawner, JobSpec, JobSvcConfig, JobType, Jobs,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::{PgPool, PgPoolOptions};
@@ -75,7 +75,8 @@ impl Peer for JobCrate {
 
     async fn open(place: &str) -> Result<Self> {
         let pool = PgPoolOptions::new().max_connections(CONCURRENCY as u32 * 2 + 10).connect(place).await?;
-        let poller = JobPollerConfig { max_jobs_per_process: CONCURRENCY * BATCH, ..JobPollerConfig::default() };
+        let poller =
+            JobPollerConfig { max_jobs_per_process: CONCURRENCY * BATCH, ..JobPollerConfig::default() };
         let config = JobSvcConfig::builder()
             .pool(pool.clone())
             .exec_migrations(true)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use redrive::model::{Backoff, Curve, Jitter};
+use redrive::model::backoff::{Backoff, Curve, Jitter};
 use redrive::{Code, Context, Done, Failure, Input, Policy, Workload};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
