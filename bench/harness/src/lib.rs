@@ -48,6 +48,6 @@ pub trait Peer: Clone + Send + Sync + 'static {
     /// How many jobs are not recorded as finished.
     fn unfinished(&self) -> impl Future<Output = Result<i64>> + Send;
 
-    /// Makes the database ready for measuring: statistics and a checkpoint, where there is a server.
+    /// Makes the database ready for measuring: statistics, and on a server a vacuum and a checkpoint.
     fn settle(&self) -> impl Future<Output = Result<()>> + Send;
 }

@@ -9,6 +9,8 @@ use redrive::{Engine, Options};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tempfile::TempDir;
 
+const FILE: &str = "jobs.db";
+
 /// A fresh database.
 #[derive(Debug)]
 pub struct Place {
@@ -19,7 +21,7 @@ pub struct Place {
 
 #[derive(Debug)]
 enum Kind {
-    Sqlite { _folder: TempDir },
+    Sqlite { folder: TempDir },
     Postgres { server: String, name: String },
 }
 
@@ -29,8 +31,8 @@ impl Place {
     /// A new file in a folder of its own below this one.
     pub fn sqlite(folder: &Path) -> Result<Self> {
         let folder = tempfile::tempdir_in(folder)?;
-        let url = format!("sqlite:{}", folder.path().join("jobs.db").display());
-        Ok(Self { url, kind: Kind::Sqlite { _folder: folder } })
+        let url = format!("sqlite:{}", folder.path().join(FILE).display());
+        Ok(Self { url, kind: Kind::Sqlite { folder } })
     }
 
     /// A new database on this server, beside those that are there.
@@ -61,14 +63,19 @@ impl Place {
         Ok(Engine::open_with(url, Options { lease_ttl: ttl, ..Options::default() }).await?)
     }
 
-    /// What a server in use has done long ago, and what would otherwise begin somewhere within the measurement. Every
-    /// peer on Postgres gets the same.
+    /// What a database in use has done long ago (statistics), and what a server would otherwise begin somewhere within the
+    /// measurement. Every peer gets the same.
     pub async fn settle(&self) -> Result<()> {
-        if let Kind::Postgres { .. } = self.kind {
-            say(&self.url, "VACUUM (ANALYZE)").await?;
-            say(&self.url, "CHECKPOINT").await?;
+        match &self.kind {
+            Kind::Postgres { .. } => {
+                say(&self.url, "VACUUM (ANALYZE)").await?;
+                say(&self.url, "CHECKPOINT").await
+            }
+            Kind::Sqlite { folder } => {
+                let database = rusqlite::Connection::open(folder.path().join(FILE))?;
+                Ok(database.execute_batch("ANALYZE")?)
+            }
         }
-        Ok(())
     }
 
     /// Removes it.
