@@ -1,5 +1,6 @@
 """Builds our side and every peer. A peer that does not build is a line in the notes, not the end of the run."""
 
+import json
 import os
 import subprocess
 import sys
@@ -43,24 +44,28 @@ def targets():
     return ROOT / "target", BENCH / "target"
 
 
-def cargo(folder, target, package, *more):
-    command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", str(target), "-p", package, *more]
-    return subprocess.run(command, cwd=folder).returncode == 0
+def cargo(folder, target, *what):
+    """The executables that could be built, by name."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--keep-going", "--message-format=json-render-diagnostics"]
+    done = subprocess.run([*command, "--target-dir", str(target), *what], cwd=folder, stdout=subprocess.PIPE, text=True)
+    built = (json.loads(line) for line in done.stdout.splitlines())
+    return {one["target"]["name"]: one["executable"] for one in built if one.get("executable")}
 
 
 def everything():
     """All contestants that could be built, ours first, and what could not be."""
     ours, peers = targets()
     say("building redrive")
-    if not cargo(ROOT, ours, "redrive-lab", "--bin", "bench-engine"):
+    engine = cargo(ROOT, ours, "-p", "redrive-lab", "--bin", "bench-engine").get("bench-engine")
+    if not engine:
         sys.exit("redrive itself does not build")
-    engine = [str(ours / "release" / "bench-engine"), "--json", "--runs", "1"]
-    found = [Contestant("redrive", on, engine, ours=True) for on in ("postgres", "sqlite")]
+    found = [Contestant("redrive", on, [engine, "--json", "--runs", "1"], ours=True) for on in ("postgres", "sqlite")]
     missing = []
+    say("building the peers")
+    built = cargo(BENCH, peers, "--workspace")
     for who, on, package in PEERS:
-        say(f"building {who}")
-        if cargo(BENCH, peers, package):
-            found.append(Contestant(who, on, [str(peers / "release" / package)]))
+        if package in built:
+            found.append(Contestant(who, on, [built[package]]))
         else:
             missing.append(f"{who} does not build here.")
     say("installing pg-boss")
