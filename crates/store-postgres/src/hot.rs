@@ -47,6 +47,12 @@ impl Hot {
         Ok(Lent { conn: Some(conn), home: self, _permit: permit })
     }
 
+    /// A new connection of the same kind.
+    #[cfg(test)]
+    pub(crate) async fn connect(&self) -> sqlx::Result<PgConnection> {
+        self.connect.connect().await
+    }
+
     /// Closes what is idle and gives nothing out any more.
     pub(crate) fn close(&self) {
         self.permits.close();

@@ -170,7 +170,7 @@ pub(crate) mod scan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sqlx::{Connection, Executor, PgConnection, SqlSafeStr};
+    use sqlx::{Connection, Executor, PgConnection, Row, SqlSafeStr};
 
     #[expect(clippy::disallowed_methods, reason = "the test script says here where its server is")]
     fn url() -> String {
@@ -202,6 +202,43 @@ mod tests {
                 let sql = statement.ordered(scan, &schema, true).into_sql_str();
                 conn.prepare(sql).await.unwrap_or_else(|error| panic!("{name}: {error}"));
             }
+        }
+        conn.execute(sqlx::raw_sql(AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE")))).await.unwrap();
+    }
+
+    /// A backlog that was analysed while nothing ran makes the planner believe that nothing ever runs. Rows that a worker names
+    /// must be found by their id all the same.
+    #[tokio::test]
+    async fn rows_of_a_lease_are_found_by_their_id_whatever_the_statistics_say() {
+        let schema = format!("plans_{}", std::process::id());
+        let store = crate::Options::default().schema(&schema).unwrap().open(&url()).await.unwrap();
+        let mut conn = store.plain_connection().await.unwrap();
+        let fill = format!(
+            "INSERT INTO {schema}.lanes (workload, targets, priority, alone) VALUES ('work', '', 5, false);
+             INSERT INTO {schema}.jobs (id, lane, state, due_at, created_at, queued_at)
+             SELECT gen_random_uuid(), 1, 'queued', 0, 0, 0 FROM generate_series(1, 20000); ANALYZE {schema}.jobs"
+        );
+        conn.execute(sqlx::raw_sql(AssertSqlSafe(fill))).await.unwrap();
+        let sql = Sql::new(&schema);
+        for (name, statement) in [
+            ("complete", &sql.complete),
+            ("requeue", &sql.requeue),
+            ("fail", &sql.fail),
+            ("extend", &sql.extend),
+            ("save_state", &sql.save_state),
+        ] {
+            let text = statement.text().into_sql_str();
+            let count = (1..40).take_while(|n| text.as_str().contains(&format!("${n}"))).count();
+            let nulls = vec!["NULL"; count].join(", ");
+            let prepare =
+                format!("SET plan_cache_mode = force_generic_plan; PREPARE {name} AS {}", text.as_str());
+            conn.execute(sqlx::raw_sql(AssertSqlSafe(prepare))).await.unwrap();
+            let explain = AssertSqlSafe(format!("EXPLAIN EXECUTE {name}({nulls})"));
+            let lines: Vec<String> =
+                sqlx::raw_sql(explain).fetch_all(&mut conn).await.unwrap().iter().map(|r| r.get(0)).collect();
+            let plan = lines.join("\n");
+            assert!(plan.contains("jobs_pkey"), "{name}:\n{plan}");
+            assert!(!plan.contains("jobs_leased") && !plan.contains("Seq Scan on jobs"), "{name}:\n{plan}");
         }
         conn.execute(sqlx::raw_sql(AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE")))).await.unwrap();
     }

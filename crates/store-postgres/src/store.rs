@@ -105,6 +105,12 @@ impl PostgresStore {
         publish(&self.inner, tx, events).await.map_err(store_error)
     }
 
+    /// A connection with the settings that the hot verbs have.
+    #[cfg(test)]
+    pub(crate) async fn plain_connection(&self) -> sqlx::Result<PgConnection> {
+        self.inner.hot.connect().await
+    }
+
     /// Closes all connections.
     pub async fn close(&self) {
         self.inner.hot.close();

@@ -18,6 +18,10 @@ const SHORT: Duration = Duration::from_millis(100);
 const AHEAD: usize = 8;
 /// Never more than this waits locally.
 const MOST_AHEAD: usize = 500;
+/// So many times what may run or wait may have ended without being written down.
+const UNWRITTEN: usize = 4;
+/// Never more than this.
+const MOST_UNWRITTEN: usize = 2_000;
 
 /// The slots of one worker.
 #[derive(Default)]
@@ -34,6 +38,8 @@ struct State {
     running: HashMap<WorkloadName, usize>,
     at: HashMap<Target, usize>,
     usual: HashMap<WorkloadName, Duration>,
+    /// Handlers that have ended and whose end is not written yet.
+    ended: HashMap<WorkloadName, usize>,
     stuck: usize,
 }
 
@@ -60,6 +66,8 @@ struct Held {
     /// Its handler runs since then, and may until then.
     runs: Option<(Instant, Instant)>,
     stuck: bool,
+    /// Its handler has ended, and that is being written.
+    ended: bool,
 }
 
 impl Held {
@@ -72,6 +80,7 @@ impl Held {
             why: None,
             runs: None,
             stuck: false,
+            ended: false,
         }
     }
 
@@ -111,6 +120,11 @@ impl Slots {
             let ahead = if short { (registered.concurrency * AHEAD).min(MOST_AHEAD) } else { 0 };
             let running = state.running.get(name).copied().unwrap_or(0);
             let waiting = state.waiting.iter().filter(|c| c.workload == *name).count();
+            // Ends that are not written yet: when the store is slower than the handlers, they wait for it.
+            let unwritten = state.ended.get(name).copied().unwrap_or(0);
+            if unwritten > ((registered.concurrency + ahead) * UNWRITTEN).min(MOST_UNWRITTEN) {
+                return None;
+            }
             let limit = (registered.concurrency + ahead).saturating_sub(running + waiting);
             // A claim for the last few places of a buffer is not worth its commit.
             let worth = if ahead == 0 { 1 } else { ahead / 2 };
@@ -189,6 +203,8 @@ impl Slots {
         let mut state = self.state();
         let Some(held) = state.held.get_mut(&claimed.lease) else { return };
         let (runs, was_stuck) = (held.runs.take(), std::mem::take(&mut held.stuck));
+        held.ended = true;
+        *state.ended.entry(claimed.workload.clone()).or_insert(0) += 1;
         if was_stuck {
             state.stuck = state.stuck.saturating_sub(1);
         } else if let Some((since, _)) = runs {
@@ -203,7 +219,13 @@ impl Slots {
 
     /// Its end is written, or nobody may write it any more.
     pub(crate) fn forget(&self, lease: Lease) {
-        self.state().held.remove(&lease);
+        let mut state = self.state();
+        if let Some(held) = state.held.remove(&lease).filter(|held| held.ended)
+            && let Some(ended) = state.ended.get_mut(&held.workload)
+        {
+            *ended = ended.saturating_sub(1);
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -218,6 +240,8 @@ impl Slots {
         state.waiting.retain(|claimed| claimed.lease != lease);
         match state.held.get_mut(&lease) {
             Some(held) if held.runs.is_some() => held.end(Why::Lost),
+            // Its end is being written, and will be refused.
+            Some(held) if held.ended => {}
             Some(_) => drop(state.held.remove(&lease)),
             None => {}
         }

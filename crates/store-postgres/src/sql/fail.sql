@@ -1,3 +1,5 @@
+-- Rows are found by their id: what runs has a lease that ends, and saying it so keeps the planner off the index of leases,
+-- which it believes to be empty after a look at a table where nothing ran.
 -- Given up after an attempt: job, attempt, event, dead letter, group, counts.
 WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
 input AS MATERIALIZED (
@@ -12,9 +14,9 @@ done AS (
         purge_at = clock.now + i.keep_ms, crashes = j.crashes + i.crashed, leased_by = NULL, leased_at = NULL,
         lease_expires_at = NULL, probe = false
     -- The row as it was: the fence says that it is still the same lease.
-    FROM clock, input i JOIN redrive.jobs o ON o.id = i.id AND o.state = 'processing' AND o.lease_token = i.token
+    FROM clock, input i JOIN redrive.jobs o ON o.id = i.id AND o.lease_expires_at IS NOT NULL AND o.lease_token = i.token
     JOIN redrive.lanes l ON l.id = o.lane
-    WHERE j.id = i.id AND j.state = 'processing' AND j.lease_token = i.token
+    WHERE j.id = i.id AND j.lease_expires_at IS NOT NULL AND j.lease_token = i.token
       AND (NOT i.expired OR j.lease_expires_at <= clock.now)
     RETURNING j.id, j.lane, j.attempt, j.generation, j.batch_id, o.leased_by, o.leased_at, l.workload, clock.now,
               (SELECT max(d.seq) FROM redrive.dead_letters d WHERE d.job = j.id) AS previous, i.token, i.reason, i.code, i.message,

@@ -1,3 +1,5 @@
+-- Rows are found by their id: what runs has a lease that ends, and saying it so keeps the planner off the index of leases,
+-- which it believes to be empty after a look at a table where nothing ran.
 -- Back to the queue, for every reason there is. $1 says per row whether the lease must have run out.
 WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
 input AS MATERIALIZED (
@@ -20,9 +22,9 @@ done AS (
         crashes = j.crashes + i.crashed, releases = j.releases + i.released, spent = i.spent, awaits_batch = i.awaits,
         leased_by = NULL, leased_at = NULL, lease_expires_at = NULL, probe = false
     -- The row as it was: the fence says that it is still the same lease.
-    FROM clock, input i JOIN redrive.jobs o ON o.id = i.id AND o.state = 'processing' AND o.lease_token = i.token
+    FROM clock, input i JOIN redrive.jobs o ON o.id = i.id AND o.lease_expires_at IS NOT NULL AND o.lease_token = i.token
     JOIN redrive.lanes l ON l.id = o.lane
-    WHERE j.id = i.id AND j.state = 'processing' AND j.lease_token = i.token
+    WHERE j.id = i.id AND j.lease_expires_at IS NOT NULL AND j.lease_token = i.token
       AND (NOT i.expired OR j.lease_expires_at <= clock.now)
     RETURNING j.id, j.lane AS new_lane, j.generation, o.lane AS old_lane, o.attempt, o.leased_by, o.leased_at, l.workload,
               clock.now, i.token, i.outcome, i.kind, i.code, i.message, i.context, i.target_status, i.rule, i.policy,
