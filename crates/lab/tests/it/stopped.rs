@@ -1,0 +1,88 @@
+//! Rows 8 and 10: a worker sleeps for longer than its lease, and does not know it when it wakes.
+
+use redrive::JobId;
+use redrive_lab::worker::Write;
+use redrive_model::State;
+
+use crate::audit::audit;
+use crate::kit::{Database, Folder, Process, eventually};
+
+/// A worker that has a job and is stopped, and another one that gets the job after the lease.
+struct Zombie {
+    folder: Folder,
+    database: Database,
+    asleep: Process,
+    other: Process,
+    job: JobId,
+}
+
+impl Zombie {
+    /// Its attempt waits for the file `zombie`, the other's for the file `gate`.
+    async fn stop(job: Write) -> Self {
+        let (folder, database) = (Folder::new(), Database::postgres().await);
+        let asleep = Process::start(&folder, &database.url).await;
+        let job = Write {
+            ledger: folder.ledger(),
+            gate: Some(folder.file("gate")),
+            first_gate: Some(folder.file("zombie")),
+            ..job
+        };
+        let job = database.enqueue(&job).await;
+        folder.started(job, 1).await;
+        asleep.signal("-STOP");
+        let other = Process::start(&folder, &database.url).await;
+        assert_eq!(folder.started(job, 2).await.pid, other.pid());
+        Self { folder, database, asleep, other, job }
+    }
+
+    /// It wakes in the middle of its attempt, ends it, and says how it ended: too late.
+    async fn wake(&self) {
+        self.folder.open("zombie");
+        self.asleep.signal("-CONT");
+        let refused = async || {
+            let attempts = self.database.attempts(self.job).await;
+            attempts.first().is_some_and(|attempt| attempt.late.is_some()).then_some(())
+        };
+        eventually("the zombie's late word", refused).await;
+        assert_eq!(self.folder.said(self.job, "wrote").iter().filter(|line| line.token == 1).count(), 1);
+    }
+
+    async fn end(self) {
+        self.asleep.drain().await;
+        self.other.drain().await;
+        audit(&self.database, &self.folder, &[self.job]).await;
+    }
+}
+
+/// Row 8.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_zombies_completion_changes_nothing() {
+    let zombie = Zombie::stop(Write::default()).await;
+    zombie.folder.open("gate");
+    let before = zombie.database.until(zombie.job, State::Complete).await;
+    assert_eq!((before.result.as_deref(), before.attempt, before.crashes), (Some("2"), 2, 1));
+    zombie.wake().await;
+    assert_eq!(zombie.database.row(zombie.job).await, before);
+    assert_eq!(zombie.database.outcomes(zombie.job).await, ["reclaimed", "complete"]);
+    zombie.end().await;
+}
+
+/// Row 10: the job runs elsewhere while the zombie says that it failed, and that it wants to keep its lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_zombies_failure_and_heartbeat_change_nothing() {
+    let zombie = Zombie::stop(Write { first_fails: true, ..Write::default() }).await;
+    let before = zombie.database.row(zombie.job).await;
+    assert_eq!((before.state, before.attempt, before.token.0), (State::Processing, 2, 2));
+    zombie.wake().await;
+    let after = zombie.database.row(zombie.job).await;
+    // Only the lease's end moves: its holder keeps it.
+    assert_eq!(
+        (after.state, after.attempt, after.token, after.leased_by, after.due_at, after.crashes),
+        (State::Processing, 2, before.token, before.leased_by, before.due_at, before.crashes)
+    );
+    zombie.folder.open("gate");
+    let row = zombie.database.until(zombie.job, State::Complete).await;
+    assert_eq!((row.result.as_deref(), row.attempt), (Some("2"), 2));
+    assert_eq!(zombie.database.outcomes(zombie.job).await, ["reclaimed", "complete"]);
+    zombie.end().await;
+}
