@@ -31,7 +31,7 @@ pub struct Proxy {
 
 #[derive(Debug)]
 struct State {
-    /// The answer that will be lost: the first one with these bytes in it.
+    /// The answer that will be lost: the one that commits what these bytes are part of.
     trap: Mutex<Option<(Vec<u8>, Then)>>,
     lost: watch::Sender<u32>,
     /// Raised by a cut: connections of an older number end.
@@ -44,17 +44,23 @@ impl State {
         self.trap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be done with an answer, if it is the one to be lost.
-    fn springs(&self, answer: &[u8]) -> Option<Then> {
-        let mut trap = self.trap();
-        let (needle, then) = trap.as_ref()?;
-        let found = answer.windows(needle.len().max(1)).any(|part| part == needle.as_slice());
-        let then = found.then_some(*then)?;
-        *trap = None;
+    /// Whether this is the answer to be lost, or the first one of its transaction.
+    fn is_marked(&self, answer: &[u8]) -> bool {
+        let trap = self.trap();
+        let found = |needle: &[u8]| answer.windows(needle.len().max(1)).any(|part| part == needle);
+        trap.as_ref().is_some_and(|(needle, _)| found(needle))
+    }
+
+    /// Loses an answer, unless another one was lost meanwhile.
+    fn spring(&self) -> Option<Then> {
+        let (_, then) = self.trap().take()?;
         self.lost.send_modify(|n| *n += 1);
         Some(then)
     }
 }
+
+/// How a Postgres server says at the end of an answer that no transaction is open any more.
+const IDLE: &[u8] = b"Z\0\0\0\x05I";
 
 impl Proxy {
     /// A wire to this server, on a free port.
@@ -78,7 +84,7 @@ impl Proxy {
         self.address
     }
 
-    /// The first answer with these bytes in it will not arrive.
+    /// The first answer with these bytes in it will not arrive; inside a transaction the answer to its COMMIT will not.
     pub fn lose_answer_with(&self, bytes: &[u8], then: Then) {
         *self.state.trap() = Some((bytes.to_vec(), then));
     }
@@ -176,6 +182,7 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: Arc<State>) 
 
 async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: Arc<State>) -> io::Result<()> {
     let mut buffer = vec![0u8; 64 << 10];
+    let mut marked = false;
     loop {
         let n = from.read(&mut buffer).await?;
         if *state.silent.borrow() {
@@ -185,7 +192,8 @@ async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: Arc<State>
             None | Some([]) => return Ok(()),
             Some(said) => said,
         };
-        match state.springs(said) {
+        marked |= state.is_marked(said);
+        match Some(()).filter(|()| marked && said.ends_with(IDLE)).and_then(|()| state.spring()) {
             Some(Then::Close) => return Ok(()),
             Some(Then::Hold) => std::future::pending::<()>().await,
             None => to.write_all(said).await?,

@@ -1,11 +1,13 @@
 //! What must hold after every run, whatever was killed: the client's ledger against the store, by the public trait alone.
 
+use std::time::Duration;
+
 use redrive::JobId;
 use redrive::store::EventKind;
-use redrive_model::State;
+use redrive_model::{State, instant};
 use redrive_store_conformance::Audit;
 
-use crate::kit::{Database, Folder};
+use crate::kit::{Database, Folder, eventually};
 
 /// Nobody may work on the database meanwhile.
 ///
@@ -32,5 +34,16 @@ pub(crate) async fn audit(database: &Database, folder: &Folder, acknowledged: &[
             assert_eq!(lines.iter().filter(mine).count(), 1, "{row:#?} {lines:#?}");
         }
     }
+    nothing_becomes_due(database).await;
     Audit::default().run(&**database.store()).await;
+}
+
+/// The engine's own chores may wait for another try: what is due must not change between two looks.
+async fn nothing_becomes_due(database: &Database) {
+    let still = async || {
+        let soon = instant::after(database.now().await, Duration::from_secs(5));
+        let due = database.store().next_due().await.unwrap();
+        due.is_none_or(|due| due > soon).then_some(())
+    };
+    eventually("the queue to be still", still).await;
 }

@@ -5,7 +5,7 @@ use redrive_lab::worker::{SWEEP, TTL, Write};
 use redrive_model::{Code, State, instant};
 
 use crate::audit::audit;
-use crate::kit::{Database, Folder, Process, eventually};
+use crate::kit::{Database, Folder, Process, completion_of, eventually};
 
 /// What a busy machine may add to a bound.
 const SLACK: std::time::Duration = std::time::Duration::from_secs(3);
@@ -68,7 +68,7 @@ async fn a_job_whose_worker_is_killed_after_its_completion_is_not_run_again() {
     let job = Write { ledger: folder.ledger(), first_gate: Some(folder.file("gate")), ..Write::default() };
     let job = database.enqueue(&job).await;
     folder.started(job, 1).await;
-    proxy.lose_answer_with(job.as_uuid().as_bytes(), Then::Hold);
+    proxy.lose_answer_with(&completion_of(job), Then::Hold);
     folder.open("gate");
     proxy.has_lost(1).await;
     victim.kill();

@@ -5,7 +5,7 @@ use redrive_lab::worker::{TTL, Write};
 use redrive_model::State;
 
 use crate::audit::audit;
-use crate::kit::{Database, Folder, Process};
+use crate::kit::{Database, Folder, Process, completion_of};
 
 /// Row 19: nothing is run on a guess; the worker asks what it holds. The attempt is counted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,7 +37,7 @@ async fn a_completion_whose_answer_is_lost_is_a_completion() {
     let job = Write { ledger: folder.ledger(), gate: Some(folder.file("gate")), ..Write::default() };
     let job = database.enqueue(&job).await;
     folder.started(job, 1).await;
-    proxy.lose_answer_with(job.as_uuid().as_bytes(), Then::Close);
+    proxy.lose_answer_with(&completion_of(job), Then::Close);
     folder.open("gate");
     proxy.has_lost(1).await;
     let row = database.until(job, State::Complete).await;

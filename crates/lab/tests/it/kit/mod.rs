@@ -5,7 +5,7 @@ mod folder;
 mod process;
 mod wait;
 
-pub(crate) use database::{Database, Server};
+pub(crate) use database::{Database, Server, completion_of};
 pub(crate) use folder::Folder;
 pub(crate) use process::Process;
 pub(crate) use wait::eventually;
