@@ -12,44 +12,52 @@ use super::slots::Why;
 use crate::chore::rescue;
 
 /// Extends every lease four times per lease time, in one call. When that fails for too long, side effects stop before
-/// somebody else may begin.
+/// somebody else may begin: neither a call that hangs nor one that fails quickly can put that off.
 pub(crate) async fn run(worker: Arc<Worker>) {
-    let mut ticks = tokio::time::interval(worker.options.beat());
+    let (beat, safe) = (worker.options.beat(), worker.options.lease_ttl - worker.options.margin());
+    let mut ticks = tokio::time::interval(beat);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // Leases count from before the call that took them.
     let mut kept = Instant::now();
+    // Everybody was told to end since then.
+    let mut doubted = false;
     loop {
         tokio::select! {
-            _ = ticks.tick() => {}
+            biased;
             () = worker.stopped.cancelled() => return,
+            () = tokio::time::sleep_until(kept + safe), if !doubted => {
+                worker.slots.end_some(|_| true, Why::Doubt);
+                doubted = true;
+                continue;
+            }
+            _ = ticks.tick() => {}
         }
         let leases = worker.slots.leases();
         let asked = Instant::now();
+        let until = |kept, doubted| if doubted { Instant::now() + beat } else { kept + safe };
         if leases.is_empty() {
-            kept = asked;
-            say_hello(&worker).await;
-            continue;
-        }
-        // Later than this the answer is of no use.
-        let patience = (worker.options.lease_ttl - worker.options.margin()).saturating_sub(kept.elapsed());
-        let extend = worker.store.extend(worker.id, leases.clone(), worker.options.lease_ttl);
-        match tokio::time::timeout(patience, extend).await {
-            Ok(Ok(answers)) => {
-                kept = asked;
-                for (lease, answer) in leases.into_iter().zip(answers) {
-                    if answer == Extension::Lost {
-                        worker.slots.lose(lease);
+            (kept, doubted) = (asked, false);
+        } else {
+            let extend = worker.store.extend(worker.id, leases.clone(), worker.options.lease_ttl);
+            // Later than this the answer is of no use.
+            match tokio::time::timeout_at(until(kept, doubted), extend).await {
+                Ok(Ok(answers)) => {
+                    (kept, doubted) = (asked, false);
+                    for (lease, answer) in leases.into_iter().zip(answers) {
+                        if answer == Extension::Lost {
+                            worker.slots.lose(lease);
+                        }
                     }
                 }
+                Ok(Err(error)) => {
+                    tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "{error}");
+                }
+                Err(_) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "no answer"),
             }
-            Ok(Err(error)) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "{error}"),
-            Err(_) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "no answer"),
-        }
-        if kept.elapsed() + worker.options.margin() >= worker.options.lease_ttl {
-            worker.slots.end_some(|_| true, Why::Doubt);
         }
         // Leases first: a store that is slow to hear this must not make them late.
-        say_hello(&worker).await;
+        let until = until(kept, doubted).min(Instant::now() + beat);
+        let _ = tokio::time::timeout_at(until, say_hello(&worker)).await;
     }
 }
 
