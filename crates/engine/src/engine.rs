@@ -8,6 +8,7 @@ use redrive_model::{JobId, WorkerId, WorkloadName};
 use redrive_store::{Enqueued, NewEvent, NewJob, Store};
 
 use crate::chore::{Reclaim, Retention};
+use crate::contact::Contact;
 use crate::ids::Ids;
 use crate::registry::Registry;
 use crate::runtime::Running;
@@ -122,13 +123,19 @@ impl Engine {
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
         let mut registry = self.registry().clone();
         let known = registry.clone();
-        let reclaim = Reclaim { store: store.clone(), registry: known, options: options.clone() };
+        let contact = Arc::new(Contact::new(options.lease_ttl));
+        let reclaim = Reclaim {
+            store: store.clone(),
+            registry: known,
+            options: options.clone(),
+            contact: contact.clone(),
+        };
         let retention = Retention { store: store.clone(), every: options.retention };
         self.chore(&mut registry, RECLAIM, reclaim);
         self.chore(&mut registry, RETENTION, retention);
         let (at, draw) = self.inner.ids.parts(self.inner.clock.now());
         let id = WorkerId::from_parts(at, draw);
-        Running::start(id, store, registry, options, self.inner.clock.clone())
+        Running::start(id, store, registry, options, self.inner.clock.clone(), contact)
     }
 
     fn chore<P: Permanent>(&self, registry: &mut Registry, name: &str, job: P) {

@@ -7,6 +7,7 @@
 
 mod chore;
 mod clock;
+mod contact;
 mod context;
 mod engine;
 mod error;

@@ -71,8 +71,9 @@ async fn say_hello(worker: &Worker) {
             .unwrap_or(u32::MAX),
         ttl: worker.options.lease_ttl,
     };
-    if let Err(error) = worker.store.beat(beat).await {
-        tracing::debug!(event = "worker.beat_failed", "{error}");
+    match worker.store.beat(beat).await {
+        Ok(()) => worker.contact.heard(),
+        Err(error) => tracing::debug!(event = "worker.beat_failed", "{error}"),
     }
     if let Ok(now) = worker.store.now().await {
         worker.clock.correct(now);
@@ -120,7 +121,7 @@ pub(crate) async fn safety_net(worker: Arc<Worker>) {
             () = tokio::time::sleep(wait) => {}
             () = worker.stopped.cancelled() => return,
         }
-        if let Err(error) = rescue(&*worker.store, &worker.registry, &worker.options).await {
+        if let Err(error) = rescue(&*worker.store, &worker.registry, &worker.options, &worker.contact).await {
             tracing::debug!(event = "reclaim.failed", "{error}");
         }
     }

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::contact::Contact;
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
 use breakers::Breakers;
@@ -31,6 +32,7 @@ pub(crate) struct Worker {
     pub(crate) registry: Registry,
     pub(crate) options: Options,
     pub(crate) clock: Arc<StoreClock>,
+    pub(crate) contact: Arc<Contact>,
     slots: Slots,
     recorder: Recorder,
     breakers: Breakers,
@@ -57,6 +59,7 @@ impl Running {
         registry: Registry,
         options: Options,
         clock: Arc<StoreClock>,
+        contact: Arc<Contact>,
     ) -> Self {
         let worker = Arc::new(Worker {
             id,
@@ -65,6 +68,7 @@ impl Running {
             registry,
             options,
             clock,
+            contact,
             slots: Slots::default(),
             breakers: Breakers::default(),
             draining: CancellationToken::new(),
