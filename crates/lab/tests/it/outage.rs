@@ -1,7 +1,7 @@
 //! Rows 21 and 22: the database cannot be reached for longer than a lease, by a word or without one.
 
 use redrive_lab::proxy::Proxy;
-use redrive_lab::worker::{SWEEP, TTL, Tick};
+use redrive_lab::worker::{SWEEP, TTL, Tick, Write};
 use redrive_model::State;
 
 use crate::audit::audit;
@@ -49,11 +49,18 @@ async fn outage(begins: impl Fn(&Proxy)) {
         let row = database.until(*job, State::Complete).await;
         assert_eq!((row.attempt, row.crashes), (2, 0), "an outage is nobody's crash: {row:#?}");
     }
+    // They are back in their pace: what takes several beats is not doubted again.
+    let slow = Write { ledger: folder.ledger(), ms: 1_500, ..Write::default() };
+    let slow = database.enqueue_many(&vec![slow; 4]).await;
+    for job in &slow {
+        let row = database.until(*job, State::Complete).await;
+        assert_eq!((row.attempt, row.crashes), (1, 0), "{row:#?}");
+    }
     for worker in &mut workers {
         assert!(worker.runs(), "a worker has not survived: {}", worker.said());
     }
     for worker in workers {
         worker.drain().await;
     }
-    audit(&database, &folder, &jobs).await;
+    audit(&database, &folder, &[jobs, slow].concat()).await;
 }
