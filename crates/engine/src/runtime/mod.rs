@@ -4,6 +4,7 @@ mod attempt;
 mod beat;
 mod breakers;
 mod claim;
+mod pacemaker;
 mod probe;
 mod record;
 mod report;
@@ -75,6 +76,7 @@ impl Running {
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),
         });
+        pacemaker::start(&worker);
         let claiming = Some(tokio::spawn(claim::run(worker.clone())));
         let keeping = vec![
             tokio::spawn(beat::run(worker.clone())),
