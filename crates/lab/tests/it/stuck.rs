@@ -6,26 +6,45 @@ use redrive_model::{Code, State};
 use crate::audit::audit;
 use crate::kit::{Database, Folder, Process, eventually};
 
-/// Its worker lives on, reports it, and does other work in its place; the job is tried again.
+/// As many processes as jobs: each has one that blocks, whichever of its threads that hits.
+const PROCESSES: usize = 4;
+
+/// Their workers live on, report it, and do other work meanwhile; the jobs are tried again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_loses_its_job_and_is_reported() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
-    let blocked = Process::start(&folder, &database.url).await;
-    let job = database.enqueue(&Block { ledger: folder.ledger() }).await;
-    assert_eq!(folder.started(job, 1).await.pid, blocked.pid());
-    let other = Process::start(&folder, &database.url).await;
-    let row = database.until(job, State::Complete).await;
-    assert_eq!((row.attempt, row.crashes), (2, 0), "its worker lives: no crash");
-    let lost = &database.attempts(job).await[0];
-    assert_eq!((lost.outcome.as_str(), lost.code), ("reclaimed", Some(Code::SystemLeaseLost)));
-    assert!(blocked.said().contains("handler.stuck"), "{}", blocked.said());
-    other.drain().await;
-    let work = Write { ledger: folder.ledger(), ..Write::default() };
-    let next = database.enqueue(&work).await;
-    database.until(next, State::Complete).await;
-    assert_eq!(folder.started(next, 1).await.pid, blocked.pid(), "it goes on with other work");
-    blocked.kill();
-    audit(&database, &folder, &[job, next]).await;
+    let mut workers = Vec::new();
+    let mut jobs = Vec::new();
+    for _ in 0..PROCESSES {
+        workers.push(Process::start(&folder, &database.url).await);
+        let job = database.enqueue(&Block { ledger: folder.ledger() }).await;
+        folder.started(job, 1).await;
+        jobs.push(job);
+    }
+    for job in &jobs {
+        let row = database.until(*job, State::Complete).await;
+        assert_eq!((row.attempt, row.crashes), (2, 0), "its worker lives: no crash");
+        let lost = &database.attempts(*job).await[0];
+        assert_eq!((lost.outcome.as_str(), lost.code), ("reclaimed", Some(Code::SystemLeaseLost)));
+    }
+    for worker in &workers {
+        assert!(worker.said().contains("handler.stuck"), "{}", worker.said());
+    }
+    // One after the other is the only one left, and works.
+    while let Some(blocked) = workers.pop() {
+        for worker in &workers {
+            worker.signal("-STOP");
+        }
+        let next = database.enqueue(&Write { ledger: folder.ledger(), ..Write::default() }).await;
+        database.until(next, State::Complete).await;
+        assert_eq!(folder.started(next, 1).await.pid, blocked.pid(), "it goes on with other work");
+        blocked.kill();
+        jobs.push(next);
+        for worker in &workers {
+            worker.signal("-CONT");
+        }
+    }
+    audit(&database, &folder, &jobs).await;
 }
 
 /// More of them than may be replaced: the process says so and ends, and a new one does the work.
