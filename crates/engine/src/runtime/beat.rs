@@ -69,7 +69,8 @@ async fn say_hello(worker: &Worker) {
         draining: worker.draining.is_cancelled(),
         concurrency: u32::try_from(worker.registry.iter().map(|(_, r)| r.concurrency).sum::<usize>())
             .unwrap_or(u32::MAX),
-        ttl: worker.options.lease_ttl,
+        // One beat less than a lease: whoever is gone does not look alive when its leases, extended just before, run out.
+        ttl: worker.options.lease_ttl - worker.options.beat(),
     };
     match worker.store.beat(beat).await {
         Ok(()) => worker.contact.heard(),
