@@ -74,7 +74,8 @@ async fn enqueue(folder: &Folder, database: &Database) -> (JobId, Vec<JobId>) {
 
 async fn put_aside(folder: &Folder, database: &Database, poison: JobId, others: &[JobId]) {
     let row = database.row(poison).await;
-    assert_eq!((row.state, row.crashes, row.token.0), (State::Failed, 3, 3), "{row:#?}");
+    let tries = database.attempts(poison).await;
+    assert_eq!((row.state, row.crashes, row.token.0), (State::Failed, 3, 3), "{row:#?} {tries:#?}");
     assert_eq!(row.failure_code, Some(Code::SystemQuarantined));
     assert_eq!(folder.said(poison, "started").len(), 3, "it ended three processes and no more");
     let dead =

@@ -29,7 +29,13 @@ impl Zombie {
         };
         let job = database.enqueue(&job).await;
         folder.started(job, 1).await;
+        let first = database.row(job).await.lease_expires_at;
+        let row = database.until_row(job, "extended", |row| row.lease_expires_at > first).await;
         asleep.signal("-STOP");
+        let stopped = database.row(job).await.lease_expires_at;
+        let workers = database.store().workers().await.unwrap();
+        let holder = workers.iter().find(|worker| Some(worker.id) == row.leased_by).unwrap();
+        assert!(Some(holder.alive_until) <= stopped, "it would look alive when its lease has run out");
         let other = Process::start(&folder, &database.url).await;
         assert_eq!(folder.started(job, 2).await.pid, other.pid());
         Self { folder, database, asleep, other, job }
