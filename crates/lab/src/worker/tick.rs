@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use redrive::{Context, Done, Failure, Input, Policy, Workload};
+use redrive::{Code, Context, Done, Failure, Input, Policy, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::line::Line;
@@ -35,14 +35,13 @@ impl Workload for Ticks {
     }
 
     async fn run(&self, ctx: Context, input: Tick) -> Result<Done, Failure> {
-        while !input.gate.exists() && !(input.polite && ctx.is_cancelled()) {
+        while !input.gate.exists() {
+            if input.polite && ctx.is_cancelled() {
+                return Err(Failure::new(Code::Unknown, "told to end"));
+            }
             Line::of("tick", &ctx).append(&input.ledger).map_err(broken)?;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        if input.gate.exists() {
-            Ok(Done::Complete)
-        } else {
-            Err(Failure::new(redrive::Code::Unknown, "told to end"))
-        }
+        Ok(Done::Complete)
     }
 }
