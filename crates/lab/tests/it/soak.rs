@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use redrive::JobId;
-use redrive_lab::worker::Write;
+use redrive_lab::worker::{SWEEP, TTL, Write};
 use redrive_model::{Code, State};
 
 use crate::audit::audit;
 use crate::kit::{Database, Folder, Process, eventually};
+
+/// So often a worker is given time to end everything on SQLite, where nobody can look while it works.
+const ROUNDS: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_workers_killed_again_and_again_lose_nothing() {
@@ -18,7 +21,7 @@ async fn three_workers_killed_again_and_again_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_three_workers_killed_for_minutes_lose_nothing() {
-    soak_postgres(200, 4_000).await;
+    soak_postgres(600, 8_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,7 +31,7 @@ async fn on_sqlite_a_worker_killed_again_and_again_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_on_sqlite_a_worker_killed_for_minutes_loses_nothing() {
-    soak_sqlite(100, 2_000).await;
+    soak_sqlite(400, 4_000).await;
 }
 
 /// The draws of a run; the seed is printed so that a bad run can be looked at again.
@@ -85,9 +88,9 @@ async fn soak_sqlite(kills: usize, jobs: usize) {
 
 /// A worker that nobody kills works until everything has ended.
 async fn ends_on_sqlite(folder: &Folder, url: &str, acknowledged: &[JobId]) -> Database {
-    loop {
+    for _ in 0..ROUNDS {
         let worker = Process::start(folder, url).await;
-        let quiet = quiet(folder).await;
+        quiet(folder).await;
         worker.drain().await;
         let database = Database::open(url).await;
         let mut open = 0;
@@ -97,24 +100,22 @@ async fn ends_on_sqlite(folder: &Folder, url: &str, acknowledged: &[JobId]) -> D
         if open == 0 {
             return database;
         }
-        assert!(quiet < Duration::from_secs(60), "{open} jobs never end");
-        drop(database);
+        println!("{open} are still open");
     }
+    panic!("some jobs never end");
 }
 
-/// Waits until nothing was said for longer than a lease and its rescue; answers how long that took.
-async fn quiet(folder: &Folder) -> Duration {
-    let started = Instant::now();
+/// Waits until nothing was said for longer than a lease and its rescue.
+async fn quiet(folder: &Folder) {
     let mut last = (0, Instant::now());
     eventually("quiet", async || {
         let lines = folder.lines().len();
         if lines != last.0 {
             last = (lines, Instant::now());
         }
-        (last.1.elapsed() > Duration::from_secs(5)).then_some(())
+        (last.1.elapsed() > TTL + SWEEP * 4).then_some(())
     })
     .await;
-    started.elapsed()
 }
 
 /// Everything has ended; what did not complete was killed three times, and says so.
