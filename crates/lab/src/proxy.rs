@@ -44,6 +44,11 @@ impl State {
         self.trap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits while the wire is silent.
+    async fn heard(&self) {
+        let _ = self.silent.subscribe().wait_for(|silent| !silent).await;
+    }
+
     /// Whether this is the answer to be lost, or the first one of its transaction.
     fn is_marked(&self, answer: &[u8]) -> bool {
         let trap = self.trap();
@@ -102,16 +107,15 @@ impl Proxy {
         self.state.cut.send_modify(|n| *n += 1);
     }
 
-    /// Keeps everything for itself and ends nothing; new connections are accepted and hear nothing.
+    /// Keeps everything for itself and ends nothing; new connections are accepted and hear nothing. What was said meanwhile
+    /// arrives after the healing, as it does when a network comes back.
     pub fn silence(&self) {
         self.state.silent.send_replace(true);
     }
 
-    /// Lets everything pass again. Connections from the silent time end, as they do when a machine comes back.
+    /// Lets everything pass again.
     pub async fn heal(&self) -> io::Result<()> {
-        if self.state.silent.send_replace(false) {
-            self.state.cut.send_modify(|n| *n += 1);
-        }
+        self.state.silent.send_replace(false);
         if self.listening().is_some() {
             return Ok(());
         }
@@ -170,9 +174,7 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: Arc<State>) 
     let mut buffer = vec![0u8; 64 << 10];
     loop {
         let n = from.read(&mut buffer).await?;
-        if *state.silent.borrow() {
-            std::future::pending::<()>().await;
-        }
+        state.heard().await;
         match buffer.get(..n) {
             None | Some([]) => return Ok(()),
             Some(said) => to.write_all(said).await?,
@@ -185,9 +187,7 @@ async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: Arc<State>
     let mut marked = false;
     loop {
         let n = from.read(&mut buffer).await?;
-        if *state.silent.borrow() {
-            std::future::pending::<()>().await;
-        }
+        state.heard().await;
         let said = match buffer.get(..n) {
             None | Some([]) => return Ok(()),
             Some(said) => said,

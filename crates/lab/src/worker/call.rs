@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::line::Line;
 use super::{broken, policy};
 
-/// Says `begin` and `end` around one call to the target `lab`.
+/// Says `begin`, calls the target `lab`, and says whether it was `well` or `down`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Call {
     /// The target's own log of calls.
@@ -45,12 +45,11 @@ impl Workload for Calls {
     async fn run(&self, ctx: Context, input: Call) -> Result<Done, Failure> {
         Line::of("begin", &ctx).append(&input.log).map_err(broken)?;
         tokio::time::sleep(Duration::from_millis(input.ms)).await;
-        let well = input.health.exists();
-        Line::of("end", &ctx).append(&input.log).map_err(broken)?;
-        if well {
-            Ok(Done::Complete)
-        } else {
-            Err(Failure::new(Code::TargetUnreachable, "the target is down"))
+        if !input.health.exists() {
+            Line::of("down", &ctx).append(&input.log).map_err(broken)?;
+            return Err(Failure::new(Code::TargetUnreachable, "the target is down"));
         }
+        Line::of("well", &ctx).append(&input.log).map_err(broken)?;
+        Ok(Done::Complete)
     }
 }

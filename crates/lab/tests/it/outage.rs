@@ -47,7 +47,9 @@ async fn outage(begins: impl Fn(&Proxy)) {
     folder.open("gate");
     for job in &jobs {
         let row = database.until(*job, State::Complete).await;
-        assert_eq!((row.attempt, row.crashes), (2, 0), "an outage is nobody's crash: {row:#?}");
+        assert_eq!(row.crashes, 0, "an outage is nobody's crash: {row:#?}");
+        // A claim that was on its way may have taken it once more, for nobody.
+        assert!((2..=3).contains(&row.attempt), "{row:#?}");
     }
     // They are back in their pace: what takes several beats is not doubted again.
     let slow = Write { ledger: folder.ledger(), ms: 1_500, ..Write::default() };
