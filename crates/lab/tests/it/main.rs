@@ -16,6 +16,7 @@
 //! | 18 | the database server crashes | `server_crash.rs` |
 //! | 19, 20 | the answer to a commit is lost | `lost_answers.rs` |
 //! | 21, 22 | the database is refused or silent for longer than a lease | `outage.rs` |
+//! | 30 | killed while closing its SQLite file | `closing.rs` |
 //! | I11 | eight processes and one probe | `probe_race.rs` |
 //!
 //! Rows that need two live workers run on Postgres; on SQLite, which one process at a time may have, as kill and restart.
@@ -30,6 +31,7 @@
 
 mod audit;
 mod clocks;
+mod closing;
 mod drained;
 mod killed;
 mod kit;

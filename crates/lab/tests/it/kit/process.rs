@@ -54,9 +54,9 @@ impl Process {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
-    /// Kills it at once, and waits until it is gone.
+    /// Kills it at once, if it has not ended by itself, and waits until it is gone.
     pub(crate) fn kill(mut self) {
-        self.signal("-KILL");
+        self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
@@ -76,6 +76,11 @@ impl Process {
     pub(crate) async fn drain(mut self) {
         self.signal("-TERM");
         assert_eq!(self.ends().await.0, Some(0), "{}", self.said());
+    }
+
+    /// Whether it has said that its drain is over.
+    pub(crate) fn has_drained(&self) -> bool {
+        std::fs::read_to_string(&self.out).unwrap().contains("drained")
     }
 
     /// What it has logged.
