@@ -9,6 +9,7 @@ use redrive_model::{Code, JobId, State, WorkerId, WorkloadName};
 use redrive_store::{EnqueueReply, Enqueued, JobRow, NewEvent, NewJob, Store};
 
 use crate::chore::{Reclaim, Retention};
+use crate::contact::Contact;
 use crate::desk::Replaying;
 use crate::ids::Ids;
 use crate::many::Halving;
@@ -237,19 +238,26 @@ impl Engine {
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
         let mut registry = self.handlers();
         let known = registry.clone();
-        let reclaim = Reclaim { store: store.clone(), registry: known, options: options.clone() };
+        let contact = Arc::new(Contact::new(options.lease_ttl));
+        let reclaim = Reclaim {
+            store: store.clone(),
+            registry: known,
+            options: options.clone(),
+            contact: contact.clone(),
+        };
         let retention =
             Retention { store: store.clone(), every: options.retention, keep_events: options.keep_events };
         self.chore(&mut registry, RECLAIM, reclaim);
         self.chore(&mut registry, RETENTION, retention);
-        Running::start(self.worker(registry))
+        Running::start(self.worker(registry, contact))
     }
 
     /// A worker that has not begun.
-    pub(crate) fn worker(&self, registry: Registry) -> Arc<Worker> {
+    pub(crate) fn worker(&self, registry: Registry, contact: Arc<Contact>) -> Arc<Worker> {
         let (at, draw) = self.inner.ids.parts(self.inner.clock.now());
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
-        Worker::new(WorkerId::from_parts(at, draw), store, registry, options, self.inner.clock.clone())
+        let id = WorkerId::from_parts(at, draw);
+        Worker::new(id, store, registry, options, self.inner.clock.clone(), contact)
     }
 
     /// The handlers that are registered, and the replays of their jobs.

@@ -8,6 +8,7 @@
 mod batch;
 mod chore;
 mod clock;
+mod contact;
 mod context;
 mod desk;
 mod engine;

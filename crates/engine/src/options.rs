@@ -64,6 +64,11 @@ impl Options {
         self.lease_ttl / 4
     }
 
+    /// How long a handler may take to end: never longer than what is left of its lease when it is told.
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace.min(self.margin())
+    }
+
     /// A fifth of the lease before it ends, side effects stop when it could not be extended.
     pub(crate) fn margin(&self) -> Duration {
         self.lease_ttl / 5

@@ -1,7 +1,10 @@
 //! For tests of workloads: run what is due in the caller's own time, and see what became of it.
 
+use std::sync::Arc;
+
 use redrive_model::Code;
 
+use crate::contact::Contact;
 use crate::runtime::{Worker, step};
 use crate::{Engine, EngineError, Result};
 
@@ -14,7 +17,8 @@ impl Engine {
     ///
     /// The engine's own chores do not run; permanent jobs, schedules and replays do.
     pub async fn run_until_idle(&self) -> Result<u64> {
-        let worker: std::sync::Arc<Worker> = self.worker(self.handlers());
+        let worker: Arc<Worker> =
+            self.worker(self.handlers(), Arc::new(Contact::new(self.options().lease_ttl)));
         let mut ran = 0;
         loop {
             self.clock().correct(self.store().now().await?);

@@ -5,3 +5,5 @@
 
 pub mod bench;
 pub mod protocol;
+pub mod proxy;
+pub mod worker;

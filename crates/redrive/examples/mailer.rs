@@ -77,6 +77,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     run().await
 }
 
+/// The whole example.
 pub async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::open("sqlite::memory:").await?;
     let server = Server::default();

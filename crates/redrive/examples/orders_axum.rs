@@ -87,6 +87,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// The whole example.
 pub async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let (engine, _) = app().await?;
     let running = engine.start();

@@ -151,15 +151,16 @@ impl SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
+        // Said before the connections end: the last one removes the write-ahead log, and whoever is killed between that and
+        // this word would be refused at the next start although nothing is lost.
+        if let Some(lock) = &self.lock {
+            let _ = lock.mark_closed();
+        }
         if let Some(readers) = &self.readers {
             readers.close();
         }
         if let Some(mut writer) = self.writer.take() {
             writer.close();
-        }
-        if let Some(lock) = &self.lock {
-            // The next start then asks for the write-ahead log only when it must be there.
-            let _ = lock.mark_closed();
         }
     }
 }

@@ -7,6 +7,7 @@ use redrive_model::{Code, Done, Failure, Outcome, Policy, decide};
 use redrive_store::{Expired, Finish, Finished, Store};
 use tokio::time::Instant;
 
+use crate::contact::Contact;
 use crate::registry::Registry;
 use crate::{Context, Options, Permanent, ids};
 
@@ -18,6 +19,7 @@ pub(crate) struct Reclaim {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Registry,
     pub(crate) options: Options,
+    pub(crate) contact: Arc<Contact>,
 }
 
 impl Permanent for Reclaim {
@@ -28,7 +30,7 @@ impl Permanent for Reclaim {
     async fn run(&self, ctx: Context) -> Result<Done, Failure> {
         let end = Instant::now() + SHIFT;
         while Instant::now() < end && !ctx.is_cancelled() {
-            rescue(&*self.store, &self.registry, &self.options)
+            rescue(&*self.store, &self.registry, &self.options, &self.contact)
                 .await
                 .map_err(|error| Failure::new(Code::StorageUnavailable, error))?;
             // Spread, so that many processes do not look at the same instant.
@@ -43,13 +45,16 @@ impl Permanent for Reclaim {
 }
 
 /// Takes back what has run out, as far as its workloads are known here: others leave its fate alone. Answers how many.
+/// Shortly after an outage nothing is taken back, because everybody would look dead.
 pub(crate) async fn rescue(
     store: &dyn Store,
     registry: &Registry,
     options: &Options,
+    contact: &Contact,
 ) -> redrive_store::Result<usize> {
     let expired = store.expired(Some(&registry.names()), options.reclaim_limit).await?;
-    if expired.is_empty() {
+    // Asked before an outage and answered after it, the question is as bad as one asked after it.
+    if expired.is_empty() || !contact.is_steady() {
         return Ok(0);
     }
     let now = store.now().await?;

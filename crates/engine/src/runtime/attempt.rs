@@ -37,7 +37,7 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
     let handler = registered.handler.clone().run(ctx.clone(), input);
     let dropped = async {
         cancel.cancelled().await;
-        tokio::time::sleep(worker.options.grace).await;
+        tokio::time::sleep(worker.options.grace()).await;
     };
     let ended = tokio::select! {
         biased;

@@ -12,44 +12,52 @@ use super::slots::Why;
 use crate::chore::rescue;
 
 /// Extends every lease four times per lease time, in one call. When that fails for too long, side effects stop before
-/// somebody else may begin.
+/// somebody else may begin: neither a call that hangs nor one that fails quickly can put that off.
 pub(crate) async fn run(worker: Arc<Worker>) {
-    let mut ticks = tokio::time::interval(worker.options.beat());
+    let (beat, safe) = (worker.options.beat(), worker.options.lease_ttl - worker.options.margin());
+    let mut ticks = tokio::time::interval(beat);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // Leases count from before the call that took them.
     let mut kept = Instant::now();
+    // Everybody was told to end since then.
+    let mut doubted = false;
     loop {
         tokio::select! {
-            _ = ticks.tick() => {}
+            biased;
             () = worker.stopped.cancelled() => return,
+            () = tokio::time::sleep_until(kept + safe), if !doubted => {
+                worker.slots.end_some(|_| true, Why::Doubt);
+                doubted = true;
+                continue;
+            }
+            _ = ticks.tick() => {}
         }
         let leases = worker.slots.leases();
         let asked = Instant::now();
+        let until = |kept, doubted| if doubted { Instant::now() + beat } else { kept + safe };
         if leases.is_empty() {
-            kept = asked;
-            say_hello(&worker).await;
-            continue;
-        }
-        // Later than this the answer is of no use.
-        let patience = (worker.options.lease_ttl - worker.options.margin()).saturating_sub(kept.elapsed());
-        let extend = worker.store.extend(worker.id, leases.clone(), worker.options.lease_ttl);
-        match tokio::time::timeout(patience, extend).await {
-            Ok(Ok(answers)) => {
-                kept = asked;
-                for (lease, answer) in leases.into_iter().zip(answers) {
-                    if answer == Extension::Lost {
-                        worker.slots.lose(lease);
+            (kept, doubted) = (asked, false);
+        } else {
+            let extend = worker.store.extend(worker.id, leases.clone(), worker.options.lease_ttl);
+            // Later than this the answer is of no use.
+            match tokio::time::timeout_at(until(kept, doubted), extend).await {
+                Ok(Ok(answers)) => {
+                    (kept, doubted) = (asked, false);
+                    for (lease, answer) in leases.into_iter().zip(answers) {
+                        if answer == Extension::Lost {
+                            worker.slots.lose(lease);
+                        }
                     }
                 }
+                Ok(Err(error)) => {
+                    tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "{error}");
+                }
+                Err(_) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "no answer"),
             }
-            Ok(Err(error)) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "{error}"),
-            Err(_) => tracing::warn!(event = "lease.extend_failed", leases = leases.len(), "no answer"),
-        }
-        if kept.elapsed() + worker.options.margin() >= worker.options.lease_ttl {
-            worker.slots.end_some(|_| true, Why::Doubt);
         }
         // Leases first: a store that is slow to hear this must not make them late.
-        say_hello(&worker).await;
+        let until = until(kept, doubted).min(Instant::now() + beat);
+        let _ = tokio::time::timeout_at(until, say_hello(&worker)).await;
     }
 }
 
@@ -61,11 +69,12 @@ async fn say_hello(worker: &Worker) {
         draining: worker.draining.is_cancelled(),
         concurrency: u32::try_from(worker.registry.iter().map(|(_, r)| r.concurrency).sum::<usize>())
             .unwrap_or(u32::MAX),
-        // Shorter than a lease: when a lease runs out, its worker has beaten since or is gone.
-        ttl: worker.options.lease_ttl - worker.options.margin(),
+        // One beat less than a lease: whoever is gone does not look alive when its leases, extended just before, run out.
+        ttl: worker.options.lease_ttl - worker.options.beat(),
     };
-    if let Err(error) = worker.store.beat(beat).await {
-        tracing::debug!(event = "worker.beat_failed", "{error}");
+    match worker.store.beat(beat).await {
+        Ok(()) => worker.contact.heard(),
+        Err(error) => tracing::debug!(event = "worker.beat_failed", "{error}"),
     }
     // Worth little: nothing waits long for it.
     if let Ok(Ok(now)) = tokio::time::timeout(worker.options.beat() / 4, worker.store.now()).await {
@@ -114,7 +123,7 @@ pub(crate) async fn safety_net(worker: Arc<Worker>) {
             () = tokio::time::sleep(wait) => {}
             () = worker.stopped.cancelled() => return,
         }
-        if let Err(error) = rescue(&*worker.store, &worker.registry, &worker.options).await {
+        if let Err(error) = rescue(&*worker.store, &worker.registry, &worker.options, &worker.contact).await {
             tracing::debug!(event = "reclaim.failed", "{error}");
         }
     }

@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::contact::Contact;
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
 use breakers::Breakers;
@@ -43,6 +44,7 @@ pub(crate) struct Worker {
     pub(crate) registry: Registry,
     pub(crate) options: Options,
     pub(crate) clock: Arc<StoreClock>,
+    pub(crate) contact: Arc<Contact>,
     slots: Slots,
     recorder: Recorder,
     breakers: Breakers,
@@ -71,6 +73,7 @@ impl Worker {
         registry: Registry,
         options: Options,
         clock: Arc<StoreClock>,
+        contact: Arc<Contact>,
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
@@ -79,6 +82,7 @@ impl Worker {
             registry,
             options,
             clock,
+            contact,
             slots: Slots::default(),
             breakers: Breakers::default(),
             governor: Governor::default(),

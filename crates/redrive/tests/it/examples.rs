@@ -3,7 +3,7 @@
 macro_rules! examples {
     ($($name:ident = $path:literal),+ $(,)?) => {$(
         #[path = $path]
-        #[allow(dead_code, unreachable_pub, unused_crate_dependencies, clippy::print_stdout, reason = "an example, as people see it")]
+        #[allow(dead_code, unreachable_pub, clippy::print_stdout, reason = "an example, as people see it")]
         mod $name;
 
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
