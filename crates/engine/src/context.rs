@@ -25,38 +25,21 @@ pub struct Context {
 
 struct Inner {
     store: Arc<dyn Store>,
-    lease: Lease,
-    workload: WorkloadName,
-    owner: Option<Owner>,
-    label: Option<String>,
-    targets: TargetSet,
-    batch: Option<BatchId>,
-    generation: u32,
-    attempt: u32,
-    max_attempts: Option<u32>,
-    claimed_at: Timestamp,
+    claimed: Arc<Claimed>,
     cancel: CancellationToken,
+    /// What was saved since the claim.
     state: Mutex<Option<Vec<u8>>>,
     result: Mutex<Option<String>>,
     said: Mutex<Option<Instant>>,
 }
 
 impl Context {
-    pub(crate) fn new(store: Arc<dyn Store>, claimed: &Claimed, cancel: CancellationToken) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, claimed: Arc<Claimed>, cancel: CancellationToken) -> Self {
         let inner = Inner {
             store,
-            lease: claimed.lease,
-            workload: claimed.workload.clone(),
-            owner: claimed.owner.clone(),
-            label: claimed.label.clone(),
-            targets: claimed.targets.clone(),
-            batch: claimed.batch,
-            generation: claimed.generation,
-            attempt: claimed.facts.attempt,
-            max_attempts: claimed.max_attempts,
-            claimed_at: claimed.claimed_at,
+            claimed,
             cancel,
-            state: Mutex::new(claimed.state.clone()),
+            state: Mutex::default(),
             result: Mutex::default(),
             said: Mutex::default(),
         };
@@ -66,83 +49,83 @@ impl Context {
     /// The job.
     #[must_use]
     pub fn job(&self) -> JobId {
-        self.inner.lease.job
+        self.inner.claimed.lease.job
     }
 
     /// The workload's name.
     #[must_use]
     pub fn workload(&self) -> &WorkloadName {
-        &self.inner.workload
+        &self.inner.claimed.workload
     }
 
     /// Whose job it is.
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
-        self.inner.owner.as_ref()
+        self.inner.claimed.owner.as_ref()
     }
 
     /// What people call it.
     #[must_use]
     pub fn label(&self) -> Option<&str> {
-        self.inner.label.as_deref()
+        self.inner.claimed.label.as_deref()
     }
 
     /// What it depends on.
     #[must_use]
     pub fn targets(&self) -> &TargetSet {
-        &self.inner.targets
+        &self.inner.claimed.targets
     }
 
     /// The batch it belongs to.
     #[must_use]
     pub fn batch(&self) -> Option<BatchId> {
-        self.inner.batch
+        self.inner.claimed.batch
     }
 
     /// Which charged execution this is, from 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.inner.attempt
+        self.inner.claimed.facts.attempt
     }
 
     /// Most charged executions, where this job has a number of its own.
     #[must_use]
     pub fn max_attempts(&self) -> Option<u32> {
-        self.inner.max_attempts
+        self.inner.claimed.max_attempts
     }
 
     /// When this attempt was claimed, by the store's clock.
     #[must_use]
     pub fn claimed_at(&self) -> Timestamp {
-        self.inner.claimed_at
+        self.inner.claimed.claimed_at
     }
 
     /// The id of the batch that this job may open for its parts: the same for every attempt of a generation.
     #[must_use]
     pub fn own_batch(&self) -> BatchId {
-        let job = self.inner.lease.job.as_uuid();
+        let job = self.inner.claimed.lease.job.as_uuid();
         let [a, b, c, d, e, f, ..] = *job.as_bytes();
         let at = instant::from_millis(i64::from_be_bytes([0, 0, a, b, c, d, e, f]));
-        let generation = self.inner.generation.to_be_bytes();
-        BatchId::from_parts(at, ids::same(&self.inner.workload, &[job.as_bytes(), &generation]))
+        let generation = self.inner.claimed.generation.to_be_bytes();
+        BatchId::from_parts(at, ids::same(&self.inner.claimed.workload, &[job.as_bytes(), &generation]))
     }
 
     /// Which generation: 1, and one more for every retry by hand.
     #[must_use]
     pub fn generation(&self) -> u32 {
-        self.inner.generation
+        self.inner.claimed.generation
     }
 
     /// The lease this attempt runs under. Files that it makes carry the token in their name.
     #[must_use]
     pub fn lease(&self) -> Lease {
-        self.inner.lease
+        self.inner.claimed.lease
     }
 
     /// The same for every attempt of a generation: whoever gets it twice has been called twice for one thing.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        format!("{}-{}", self.inner.lease.job, self.inner.generation)
+        format!("{}-{}", self.inner.claimed.lease.job, self.inner.claimed.generation)
     }
 
     /// Resolves when the attempt should come to an end: its lease is lost, its time is over, its job was cancelled, or the
@@ -165,15 +148,20 @@ impl Context {
 
     /// The execution state that was saved last, by whichever attempt.
     pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
-        let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let saved = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
         let read = |json: &Vec<u8>| serde_json::from_slice(json);
-        state.as_ref().map(read).transpose().map_err(|error| Failure::new(Code::SystemUndecodable, error))
+        saved
+            .as_ref()
+            .or(self.inner.claimed.state.as_ref())
+            .map(read)
+            .transpose()
+            .map_err(|error| Failure::new(Code::SystemUndecodable, error))
     }
 
     /// Saves execution state under the lease: durable when this returns, and refused when the lease is gone.
     pub async fn save_state<T: Serialize + Sync>(&self, state: &T) -> Result<(), Failure> {
         let json = serde_json::to_vec(state).map_err(|error| Failure::new(Code::SystemInternal, error))?;
-        match self.inner.store.save_state(self.inner.lease, json.clone()).await {
+        match self.inner.store.save_state(self.inner.claimed.lease, json.clone()).await {
             Ok(true) => {
                 *self.inner.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(json);
                 Ok(())
@@ -197,7 +185,7 @@ impl Context {
             *said = Some(Instant::now());
         }
         let progress = Progress { done, total, note: note.map(str::to_owned) };
-        if !self.inner.store.report_progress(self.inner.lease, progress).await? {
+        if !self.inner.store.report_progress(self.inner.claimed.lease, progress).await? {
             self.inner.cancel.cancel();
             return Err(Failure::new(Code::SystemLeaseLost, "the lease was lost"));
         }
@@ -228,9 +216,9 @@ impl Context {
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
-            .field("workload", &self.inner.workload)
-            .field("lease", &self.inner.lease)
-            .field("attempt", &self.inner.attempt)
+            .field("workload", &self.inner.claimed.workload)
+            .field("lease", &self.inner.claimed.lease)
+            .field("attempt", &self.inner.claimed.facts.attempt)
             .finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -110,6 +110,28 @@ pub(crate) struct Registered {
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) concurrency: usize,
+    meters: Arc<OnceLock<Meters>>,
+}
+
+/// What is counted for every job of a workload, looked up once.
+pub(crate) struct Meters {
+    pub(crate) active: metrics::Gauge,
+    pub(crate) duration: metrics::Histogram,
+    pub(crate) completed: metrics::Counter,
+}
+
+impl Registered {
+    /// The meters, made when the first job runs: by then whoever collects them is there.
+    pub(crate) fn meters(&self, name: &WorkloadName) -> &Meters {
+        self.meters.get_or_init(|| {
+            let workload = || name.to_string();
+            Meters {
+                active: metrics::gauge!("redrive_jobs_active", "workload" => workload()),
+                duration: metrics::histogram!("redrive_job_processing_duration_seconds", "workload" => workload()),
+                completed: metrics::counter!("redrive_jobs_completed_total", "workload" => workload()),
+            }
+        })
+    }
 }
 
 /// All of them.
@@ -139,7 +161,11 @@ impl Registry {
         concurrency: usize,
     ) {
         let rules = Arc::new(Rules::from(policy));
-        if self.0.insert(name.clone(), Registered { handler, rules, concurrency }).is_some() {
+        if self
+            .0
+            .insert(name.clone(), Registered { handler, rules, concurrency, meters: Arc::default() })
+            .is_some()
+        {
             tracing::warn!(event = "workload.replaced", workload = %name, "registered twice: the newer handler runs");
         }
     }

@@ -1,9 +1,10 @@
 //! Names that come from outside: checked once, here, so that everything behind can trust them.
 //!
-//! A refused name is an error with a sentence; no name is silently changed.
+//! A refused name is an error with a sentence; no name is silently changed. Clones share the text.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +53,7 @@ macro_rules! checked_name {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks and takes the name.
@@ -66,7 +67,7 @@ macro_rules! checked_name {
                 }
                 match text.chars().find(|&$c| !($allowed)) {
                     Some(bad) => Err(NameError::Character { what: $what, bad, rule: $rule }),
-                    None => Ok(Self(text)),
+                    None => Ok(Self(text.into())),
                 }
             }
 
@@ -107,7 +108,7 @@ macro_rules! checked_name {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
     };

@@ -5,34 +5,46 @@ use std::time::Duration;
 
 use redrive_model::breaker::Call;
 use redrive_model::{Class, Code, Done, Failure, Outcome, Target, decide, instant};
-use redrive_store::{Claimed, Finish, Finished};
+use redrive_store::{Claimed, Finish};
 use tokio::time::Instant;
 
+use super::record::{Entry, KEEP_ATTEMPTS};
 use super::slots::{Started, Why};
 use super::{Worker, breakers, governor, surroundings};
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
-/// A permanent job keeps so many attempts.
-const KEEP_ATTEMPTS: usize = 100;
 /// Throttled without a word on how long.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
 
-/// Runs the attempt to its end and records it.
-pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
+/// Runs this job, and then whatever has a free slot: a task of its own for every short job would cost more than the job.
+pub(crate) async fn run_on(worker: Arc<Worker>, mut started: Started) {
+    loop {
+        run(&worker, started).await;
+        match worker.slots.next(&worker.registry) {
+            Some(next) => started = next,
+            None => break,
+        }
+    }
+    worker.slots.changed.notify_one();
+}
+
+/// Runs the attempt to its end and hands that to the recorder.
+pub(crate) async fn run(worker: &Worker, started: Started) {
     let Started { mut claimed, cancel, since } = started;
     let Some(registered) = worker.registry.get(&claimed.workload).cloned() else {
         // Only registered workloads are claimed.
         worker.slots.ended(&claimed);
-        worker.slots.forget(claimed.lease);
+        worker.slots.forget([claimed.lease]);
         return;
     };
     let input = std::mem::take(&mut claimed.input);
-    let ctx = Context::new(worker.store.clone(), &claimed, cancel.clone());
+    let claimed = Arc::new(claimed);
+    let ctx = Context::new(worker.store.clone(), claimed.clone(), cancel.clone());
     let epochs = worker.breakers.epochs(&claimed.targets);
     worker.governor.started(&claimed);
-    let active = metrics::gauge!("redrive_jobs_active", "workload" => claimed.workload.to_string());
-    active.increment(1.0);
+    let meters = registered.meters(&claimed.workload);
+    meters.active.increment(1.0);
     let began = Instant::now();
     let handler = registered.handler.clone().run(ctx.clone(), input);
     let dropped = async {
@@ -44,25 +56,24 @@ pub(crate) async fn run(worker: Arc<Worker>, started: Started) {
         ended = handler => Some(ended),
         () = dropped => None,
     };
-    active.decrement(1.0);
+    meters.active.decrement(1.0);
     let why = worker.slots.why(claimed.lease);
-    metrics::histogram!("redrive_job_processing_duration_seconds", "workload" => claimed.workload.to_string())
-        .record(began.elapsed().as_secs_f64());
+    meters.duration.record(began.elapsed().as_secs_f64());
     if why == Some(Why::Lost) {
-        super::lost(&claimed);
+        super::lost(claimed.lease, &claimed.workload, claimed.facts.attempt);
         // A probe that says nothing frees its place at once.
         if let Some((target, probe)) = worker.breakers.take_probe(claimed.lease) {
-            breakers::probe_ended(&worker, &target, probe, Call::Neutral).await;
+            breakers::probe_ended(worker, &target, probe, Call::Neutral).await;
         }
         worker.slots.ended(&claimed);
-        worker.slots.forget(claimed.lease);
+        worker.slots.forget([claimed.lease]);
         return;
     }
     let (outcome, failure) = outcome(&claimed, ended, why);
     // The next one starts when the breakers know: else it runs into what this one has just met.
-    blame(&worker, &registered, &claimed, &epochs, outcome, failure.as_ref()).await;
+    blame(worker, &registered, &claimed, &epochs, outcome, failure.as_ref()).await;
     worker.slots.ended(&claimed);
-    record(&worker, &registered, &claimed, since, outcome, failure, ctx.take_result()).await;
+    record(worker, &registered, &claimed, since, outcome, failure, ctx.take_result()).await;
 }
 
 /// Decides what follows and writes it down.
@@ -94,7 +105,7 @@ pub(crate) async fn record(
             failure = failure.map(|failure| failure.with("retry_delayed_ms", ms));
         }
     }
-    super::report::ended(claimed, rules, &decision, failure.as_ref());
+    super::report::ended(claimed, registered, &decision, failure.as_ref());
     let Rules { policy, version } = rules;
     let mut finish = Finish::decided_under(
         claimed.lease,
@@ -108,16 +119,9 @@ pub(crate) async fn record(
     if let Some(result) = result {
         finish = finish.with_result(result);
     }
-    match worker.recorder.record(finish, claimed.workload.clone()).await {
-        Finished::Recorded(_) => {
-            // What never ends would gather attempts without end.
-            if policy.is_permanent() && claimed.lease.token.0 % KEEP_ATTEMPTS as i64 == 0 {
-                let _ = worker.store.prune_attempts(claimed.lease.job, KEEP_ATTEMPTS).await;
-            }
-        }
-        Finished::Lost => super::lost(claimed),
-    }
-    worker.slots.forget(claimed.lease);
+    let prune = policy.is_permanent() && claimed.lease.token.0 % KEEP_ATTEMPTS as i64 == 0;
+    let (workload, attempt) = (claimed.workload.clone(), claimed.facts.attempt);
+    worker.recorder.record(Entry { finish, workload, attempt, prune }).await;
 }
 
 /// What the attempt's end means.

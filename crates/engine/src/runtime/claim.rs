@@ -106,7 +106,7 @@ async fn run_alone(worker: &Arc<Worker>) -> bool {
         };
         tracing::warn!(event = "job.alone", job = %claimed.lease.job, workload = %claimed.workload, crashes = claimed.facts.crashes, "this job runs alone: it has ended its process before");
         let started = worker.slots.start_now(claimed, &worker.registry);
-        tokio::spawn(attempt::run(worker.clone(), started));
+        tokio::spawn(attempt::run_on(worker.clone(), started));
         until_quiet(worker).await;
     }
     true
@@ -133,7 +133,7 @@ async fn until_quiet(worker: &Worker) {
 /// Starts whatever has a free slot.
 fn start_what_fits(worker: &Arc<Worker>) {
     while let Some(started) = worker.slots.next(&worker.registry) {
-        tokio::spawn(attempt::run(worker.clone(), started));
+        tokio::spawn(attempt::run_on(worker.clone(), started));
     }
 }
 

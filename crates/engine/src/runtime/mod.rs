@@ -18,8 +18,8 @@ mod surroundings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redrive_model::{Outcome, WorkerId};
-use redrive_store::{Claimed, Store};
+use redrive_model::{Outcome, WorkerId, WorkloadName};
+use redrive_store::{Claimed, Lease, Store};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ pub(crate) struct Worker {
     pub(crate) options: Options,
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) contact: Arc<Contact>,
-    slots: Slots,
+    slots: Arc<Slots>,
     recorder: Recorder,
     breakers: Breakers,
     governor: Governor,
@@ -75,15 +75,16 @@ impl Worker {
         clock: Arc<StoreClock>,
         contact: Arc<Contact>,
     ) -> Arc<Self> {
+        let slots = Arc::new(Slots::default());
         Arc::new(Self {
             id,
-            recorder: Recorder::start(store.clone()),
+            recorder: Recorder::start(store.clone(), slots.clone()),
             store,
             registry,
             options,
             clock,
             contact,
-            slots: Slots::default(),
+            slots,
             breakers: Breakers::default(),
             governor: Governor::default(),
             surroundings: Surroundings::default(),
@@ -189,13 +190,13 @@ async fn idle(worker: &Worker, until: Instant) {
 }
 
 /// The right to this job was lost: whatever its handler did decides nothing.
-fn lost(claimed: &Claimed) {
+fn lost(lease: Lease, workload: &WorkloadName, attempt: u32) {
     metrics::counter!("redrive_stale_writes_rejected_total").increment(1);
     tracing::warn!(
         event = "lease.lost",
-        job = %claimed.lease.job,
-        workload = %claimed.workload,
-        attempt = claimed.facts.attempt,
+        job = %lease.job,
+        %workload,
+        attempt,
         "the lease was lost; the attempt's end is not recorded"
     );
 }

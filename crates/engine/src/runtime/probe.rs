@@ -83,7 +83,7 @@ async fn probe(worker: &Arc<Worker>, target: &Target) -> redrive_store::Result<(
             tracing::info!(event = "breaker.probe", %target, job = %claimed.lease.job, "one job tries the target");
             worker.breakers.put_probe(claimed.lease, target.clone(), probe);
             let started = worker.slots.start_now(claimed, &worker.registry);
-            tokio::spawn(attempt::run(worker.clone(), started));
+            tokio::spawn(attempt::run_on(worker.clone(), started));
         }
         // It was taken or cancelled meanwhile: the next look tries again.
         Ok(None) => probe_ended(worker, target, probe, Call::Neutral).await,

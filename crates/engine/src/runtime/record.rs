@@ -6,23 +6,35 @@ use std::time::Duration;
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::{Code, Failure, WorkloadName};
-use redrive_store::{Finish, Finished, Step, Store, StoreError};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use redrive_store::{Finish, Finished, Lease, Step, Store, StoreError};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
 
+use super::slots::Slots;
+
+/// A permanent job keeps so many attempts.
+pub(crate) const KEEP_ATTEMPTS: usize = 100;
 /// So many ends may wait before handlers have to.
 const QUEUE: usize = 2_048;
 /// At most so many in one call.
 const TOGETHER: usize = 500;
 /// Calls on their way at the same time.
 const IN_FLIGHT: usize = 2;
+/// So many together are a stream.
+const BUSY: usize = 8;
+/// Ends that come in a stream are gathered for so long.
+const LINGER: Duration = Duration::from_millis(3);
 /// Between two tries while the store is away.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-struct Entry {
-    finish: Finish,
-    workload: WorkloadName,
-    reply: oneshot::Sender<Finished>,
+/// The end of an attempt, and what is to be known about it when it is written.
+pub(crate) struct Entry {
+    pub(crate) finish: Finish,
+    pub(crate) workload: WorkloadName,
+    pub(crate) attempt: u32,
+    /// What never ends would gather attempts without end: the older ones go.
+    pub(crate) prune: bool,
 }
 
 /// Hands ends of attempts to the store.
@@ -32,24 +44,22 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn start(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn start(store: Arc<dyn Store>, slots: Arc<Slots>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        tokio::spawn(gather(store, receiver));
+        tokio::spawn(gather(store, slots, receiver));
         Self { sender }
     }
 
-    /// Records the end of an attempt. Tries until the store has answered; what comes too late is [`Finished::Lost`].
-    pub(crate) async fn record(&self, finish: Finish, workload: WorkloadName) -> Finished {
-        let (reply, answer) = oneshot::channel();
-        if self.sender.send(Entry { finish, workload, reply }).await.is_err() {
-            return Finished::Lost;
-        }
-        answer.await.unwrap_or(Finished::Lost)
+    /// Takes the end of an attempt. It is tried until the store has answered; its lease is kept until then.
+    pub(crate) async fn record(&self, entry: Entry) {
+        // Nobody listens only when the runtime goes down: then the lease runs out.
+        let _ = self.sender.send(entry).await;
     }
 }
 
-async fn gather(store: Arc<dyn Store>, mut receiver: mpsc::Receiver<Entry>) {
+async fn gather(store: Arc<dyn Store>, slots: Arc<Slots>, mut receiver: mpsc::Receiver<Entry>) {
     let room = Arc::new(Semaphore::new(IN_FLIGHT));
+    let mut busy = false;
     loop {
         // Wait for room first: whoever ends meanwhile joins.
         let Ok(permit) = room.clone().acquire_owned().await else { return };
@@ -57,38 +67,71 @@ async fn gather(store: Arc<dyn Store>, mut receiver: mpsc::Receiver<Entry>) {
         if receiver.recv_many(&mut entries, TOGETHER).await == 0 {
             return;
         }
-        let store = store.clone();
+        // One that comes alone is written at once. When many come, a commit costs more than the moment in which more do.
+        if busy {
+            let until = Instant::now() + LINGER;
+            while entries.len() < TOGETHER {
+                let left = TOGETHER - entries.len();
+                match tokio::time::timeout_at(until, receiver.recv_many(&mut entries, left)).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(_) => {}
+                }
+            }
+        }
+        busy = entries.len() >= BUSY;
+        let (store, slots) = (store.clone(), slots.clone());
         tokio::spawn(async move {
-            write(&*store, entries).await;
+            write(&*store, &slots, entries).await;
             drop(permit);
         });
     }
 }
 
-async fn write(store: &dyn Store, entries: Vec<Entry>) {
-    let finishes: Vec<Finish> = entries.iter().map(|entry| entry.finish.clone()).collect();
-    match persist(store, &finishes).await {
-        Ok(answers) => {
-            for (entry, answer) in entries.into_iter().zip(answers) {
-                let _ = entry.reply.send(answer);
-            }
-        }
+async fn write(store: &dyn Store, slots: &Slots, entries: Vec<Entry>) {
+    let (finishes, notes): (Vec<Finish>, Vec<Note>) = entries.into_iter().map(Note::split).unzip();
+    let answers = match persist(store, &finishes).await {
+        Ok(answers) => answers,
         // One of them cannot be written: each on its own, so that it takes nobody with it.
         Err(error) => {
-            let several = entries.len() > 1;
-            for entry in entries {
-                let alone = if several {
-                    persist(store, std::slice::from_ref(&entry.finish)).await
-                } else {
-                    Err(StoreError::Internal(error.to_string()))
+            let mut answers = Vec::with_capacity(finishes.len());
+            for (finish, note) in finishes.iter().zip(&notes) {
+                let alone = match finishes.len() {
+                    1 => Err(StoreError::Internal(error.to_string())),
+                    _ => persist(store, std::slice::from_ref(finish)).await,
                 };
-                let answer = match alone {
+                answers.push(match alone {
                     Ok(answers) => answers.first().copied().unwrap_or(Finished::Lost),
-                    Err(error) => give_up(store, &entry, &error).await,
-                };
-                let _ = entry.reply.send(answer);
+                    Err(error) => give_up(store, finish, &note.workload, &error).await,
+                });
             }
+            answers
         }
+    };
+    for (note, answer) in notes.iter().zip(&answers) {
+        match answer {
+            Finished::Lost => super::lost(note.lease, &note.workload, note.attempt),
+            Finished::Recorded(_) if note.prune => {
+                let _ = store.prune_attempts(note.lease.job, KEEP_ATTEMPTS).await;
+            }
+            Finished::Recorded(_) => {}
+        }
+    }
+    slots.forget(notes.into_iter().map(|note| note.lease));
+}
+
+/// What is left of an entry when its finish is on its way.
+struct Note {
+    lease: Lease,
+    workload: WorkloadName,
+    attempt: u32,
+    prune: bool,
+}
+
+impl Note {
+    fn split(entry: Entry) -> (Finish, Self) {
+        let Entry { finish, workload, attempt, prune } = entry;
+        let lease = finish.lease;
+        (finish, Self { lease, workload, attempt, prune })
     }
 }
 
@@ -108,13 +151,18 @@ async fn persist(store: &dyn Store, finishes: &[Finish]) -> redrive_store::Resul
 }
 
 /// The store refuses this end, whoever asks: a bug of ours. The job is not lost; people get it, with the reason.
-async fn give_up(store: &dyn Store, entry: &Entry, error: &StoreError) -> Finished {
-    let job = entry.finish.lease.job;
-    tracing::error!(event = "record.refused", %job, workload = %entry.workload, "{error}");
+async fn give_up(
+    store: &dyn Store,
+    finish: &Finish,
+    workload: &WorkloadName,
+    error: &StoreError,
+) -> Finished {
+    let job = finish.lease.job;
+    tracing::error!(event = "record.refused", %job, %workload, "{error}");
     let failure = Failure::new(Code::Unknown, format_args!("its end could not be recorded: {error}"))
-        .with("meant", entry.finish.step.outcome());
-    let mut finish = entry.finish.clone();
-    finish.report.fingerprint = Some(Fingerprint::new(failure.code, &entry.workload, None, &failure.message));
+        .with("meant", finish.step.outcome());
+    let mut finish = finish.clone();
+    finish.report.fingerprint = Some(Fingerprint::new(failure.code, workload, None, &failure.message));
     finish.report.failure = Some(failure);
     finish.step = Step::Fail { reason: DeadReason::NonRetryable, keep: None };
     finish.state = None;

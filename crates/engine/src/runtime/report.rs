@@ -4,20 +4,25 @@ use redrive_model::decide::Requeue;
 use redrive_model::{Decision, Failure, NextStep};
 use redrive_store::Claimed;
 
-use crate::registry::Rules;
+use crate::registry::Registered;
 
 /// One line per attempt that did not simply succeed, one counter per outcome.
-pub(crate) fn ended(claimed: &Claimed, rules: &Rules, decision: &Decision, failure: Option<&Failure>) {
-    let workload = claimed.workload.to_string();
+pub(crate) fn ended(
+    claimed: &Claimed,
+    registered: &Registered,
+    decision: &Decision,
+    failure: Option<&Failure>,
+) {
+    let workload = || claimed.workload.to_string();
     let code = failure.map_or("", |failure| failure.code.name());
     match &decision.step {
         NextStep::Complete => {
-            metrics::counter!("redrive_jobs_completed_total", "workload" => workload).increment(1);
+            registered.meters(&claimed.workload).completed.increment(1);
             tracing::debug!(event = "job.complete", job = %claimed.lease.job, workload = %claimed.workload, attempt = claimed.facts.attempt);
         }
         NextStep::Requeue { why, .. } => {
             if *why == Requeue::Retry {
-                metrics::counter!("redrive_jobs_retries_total", "workload" => workload, "code" => code)
+                metrics::counter!("redrive_jobs_retries_total", "workload" => workload(), "code" => code)
                     .increment(1);
             }
             let Some(failure) = failure else {
@@ -26,7 +31,7 @@ pub(crate) fn ended(claimed: &Claimed, rules: &Rules, decision: &Decision, failu
             };
             // The first few failures are expected; later ones want attention.
             let attempt = claimed.facts.attempt;
-            if rules.policy.warn_attempts.is_some_and(|n| attempt > n) {
+            if registered.rules.policy.warn_attempts.is_some_and(|n| attempt > n) {
                 tracing::error!(event = "job.retry", job = %claimed.lease.job, workload = %claimed.workload, attempt, code, rule = decision.because.as_str(), "{}", failure.message);
             } else {
                 tracing::warn!(event = "job.retry", job = %claimed.lease.job, workload = %claimed.workload, attempt, code, rule = decision.because.as_str(), "{}", failure.message);
@@ -34,7 +39,7 @@ pub(crate) fn ended(claimed: &Claimed, rules: &Rules, decision: &Decision, failu
         }
         NextStep::GiveUp { reason, code: own } => {
             let code = own.map_or(code, |own| own.name());
-            metrics::counter!("redrive_jobs_failed_total", "workload" => workload, "code" => code)
+            metrics::counter!("redrive_jobs_failed_total", "workload" => workload(), "code" => code)
                 .increment(1);
             tracing::error!(
                 event = "job.failed",

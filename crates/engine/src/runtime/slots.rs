@@ -12,12 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::registry::Registry;
 
-/// Handlers faster than this are worth a buffer.
-const SHORT: Duration = Duration::from_millis(100);
-/// With short handlers so many times the concurrency may wait locally.
-const AHEAD: usize = 8;
+/// What can be started within this time may wait locally.
+const AHEAD: Duration = Duration::from_millis(50);
 /// Never more than this waits locally.
-const MOST_AHEAD: usize = 500;
+const MOST_AHEAD: usize = 1_000;
 /// So many times what may run or wait may have ended without being written down.
 const UNWRITTEN: usize = 4;
 /// Never more than this.
@@ -107,6 +105,12 @@ pub(crate) struct Stuck {
     pub(crate) count: usize,
 }
 
+/// How many jobs may wait locally when handlers usually take so long.
+fn ahead(concurrency: usize, usual: Duration) -> usize {
+    let turns = AHEAD.as_micros() / usual.as_micros().max(1);
+    usize::try_from(turns).unwrap_or(MOST_AHEAD).saturating_mul(concurrency).min(MOST_AHEAD)
+}
+
 impl Slots {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -115,11 +119,14 @@ impl Slots {
     /// What may be claimed now: what can start at once, and a little more where handlers are fast.
     pub(crate) fn wants(&self, registry: &Registry) -> Vec<Want> {
         let state = self.state();
+        let mut waiting: HashMap<&WorkloadName, usize> = HashMap::new();
+        for claimed in &state.waiting {
+            *waiting.entry(&claimed.workload).or_insert(0) += 1;
+        }
         let want = |(name, registered): (&WorkloadName, &crate::registry::Registered)| {
-            let short = state.usual.get(name).is_some_and(|usual| *usual < SHORT);
-            let ahead = if short { (registered.concurrency * AHEAD).min(MOST_AHEAD) } else { 0 };
+            let ahead = state.usual.get(name).map_or(0, |usual| ahead(registered.concurrency, *usual));
             let running = state.running.get(name).copied().unwrap_or(0);
-            let waiting = state.waiting.iter().filter(|c| c.workload == *name).count();
+            let waiting = waiting.get(name).copied().unwrap_or(0);
             // Ends that are not written yet: when the store is slower than the handlers, they wait for it.
             let unwritten = state.ended.get(name).copied().unwrap_or(0);
             if unwritten > ((registered.concurrency + ahead) * UNWRITTEN).min(MOST_UNWRITTEN) {
@@ -198,7 +205,8 @@ impl Slots {
         self.state().held.get(&lease)?.why
     }
 
-    /// The handler has ended: its slot is free, its lease is kept until its end is written.
+    /// The handler has ended: its slot is free, its lease is kept until its end is written. Whoever calls this starts the next
+    /// job or says that something has changed.
     pub(crate) fn ended(&self, claimed: &Claimed) {
         let mut state = self.state();
         let Some(held) = state.held.get_mut(&claimed.lease) else { return };
@@ -213,17 +221,17 @@ impl Slots {
             let usual = state.usual.entry(claimed.workload.clone()).or_insert(took);
             *usual = (*usual * 7 + took) / 8;
         }
-        drop(state);
-        self.changed.notify_one();
     }
 
-    /// Its end is written, or nobody may write it any more.
-    pub(crate) fn forget(&self, lease: Lease) {
+    /// Their ends are written, or nobody may write them any more.
+    pub(crate) fn forget(&self, leases: impl IntoIterator<Item = Lease>) {
         let mut state = self.state();
-        if let Some(held) = state.held.remove(&lease).filter(|held| held.ended)
-            && let Some(ended) = state.ended.get_mut(&held.workload)
-        {
-            *ended = ended.saturating_sub(1);
+        for lease in leases {
+            if let Some(held) = state.held.remove(&lease).filter(|held| held.ended)
+                && let Some(ended) = state.ended.get_mut(&held.workload)
+            {
+                *ended = ended.saturating_sub(1);
+            }
         }
         drop(state);
         self.changed.notify_one();

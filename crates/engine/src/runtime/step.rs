@@ -20,7 +20,8 @@ pub(crate) async fn step(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
         };
         if let Some(claimed) = worker.store.claim(claim).await?.into_iter().next() {
             let started = worker.slots.start_now(claimed, &worker.registry);
-            attempt::run(worker.clone(), started).await;
+            attempt::run(worker, started).await;
+            idle(worker, Instant::now() + worker.options.lease_ttl).await;
             breakers::flush(worker).await;
             return Ok(true);
         }
