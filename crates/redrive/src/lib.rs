@@ -49,6 +49,21 @@
 //!   whether trying again can help, and whom to blame.
 //! - What was given up is a dead letter: the row stays, with its history and its reason.
 
+/// Every program in the guides is compiled, and run where it can be.
+#[cfg(all(doctest, feature = "postgres", feature = "testing"))]
+mod guides {
+    #[doc = include_str!("../../../docs/guides/quick-start.md")]
+    struct QuickStart;
+    #[doc = include_str!("../../../docs/guides/write-a-workload.md")]
+    struct WriteAWorkload;
+    #[doc = include_str!("../../../docs/guides/testing-your-workload.md")]
+    struct TestingYourWorkload;
+    #[doc = include_str!("../../../docs/guides/ready-for-production.md")]
+    struct ReadyForProduction;
+    #[doc = include_str!("../../../docs/guides/guarantees-and-limits.md")]
+    struct GuaranteesAndLimits;
+}
+
 mod open;
 #[cfg(feature = "testing")]
 pub mod testing;
