@@ -122,14 +122,16 @@ impl Context {
         self.inner.claimed.lease
     }
 
-    /// The same for every attempt of a generation: whoever gets it twice has been called twice for one thing.
+    /// The same for every attempt of a generation: whoever gets it twice has been called twice for one thing. A retry by hand
+    /// is a new generation and has a new one.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         format!("{}-{}", self.inner.claimed.lease.job, self.inner.claimed.generation)
     }
 
     /// Resolves when the attempt should come to an end: its lease is lost, its time is over, its job was cancelled, or the
-    /// process drains.
+    /// process drains. Return any `Err` then: the engine knows why it stopped you and records that instead; an `Ok` counts as
+    /// said.
     pub async fn cancelled(&self) {
         self.inner.cancel.cancelled().await;
     }
@@ -146,7 +148,7 @@ impl Context {
         self.inner.cancel.clone()
     }
 
-    /// The execution state that was saved last, by whichever attempt.
+    /// The execution state that was saved last, by whichever attempt, also of the generation before a retry by hand.
     pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
         let saved = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
         let read = |json: &Vec<u8>| serde_json::from_slice(json);
@@ -194,8 +196,13 @@ impl Context {
 
     /// Hands in jobs from within a handler.
     pub(crate) async fn hand_in(&self, call: redrive_store::Enqueue) -> Result<(), Failure> {
-        let reply = self.inner.store.enqueue(call).await;
-        reply.map(drop).map_err(|error| Failure::new(error.code(), error))
+        let workload = call.jobs.first().map(|job| job.workload.clone());
+        let reply =
+            self.inner.store.enqueue(call).await.map_err(|error| Failure::new(error.code(), error))?;
+        if let Some(workload) = workload {
+            crate::engine::created(&workload, &reply.jobs);
+        }
+        Ok(())
     }
 
     /// Records where the result is. It counts when the attempt completes the job.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use redrive_model::dedupe::DedupeKey;
 use redrive_model::limits::MAX_ENQUEUE;
 use redrive_model::{Code, JobId, State, WorkerId, WorkloadName};
-use redrive_store::{EnqueueReply, Enqueued, JobRow, NewEvent, NewJob, Store};
+use redrive_store::{
+    Acted, AttemptRow, EnqueueReply, Enqueued, JobFilter, JobRow, NewEvent, NewJob, PageRequest, Store,
+};
 
 use crate::chore::{Reclaim, Retention};
 use crate::contact::Contact;
@@ -18,7 +20,7 @@ use crate::registry::{Handler, Registry};
 use crate::runtime::{Running, Worker};
 use crate::schedule::Keeping;
 use crate::{
-    EngineError, Enqueue, Input, Many, Missed, Options, Permanent, Policy, Projector, Result, Schedule,
+    By, EngineError, Enqueue, Input, Many, Missed, Options, Permanent, Policy, Projector, Result, Schedule,
     StoreClock, Timestamp, Workload,
 };
 
@@ -109,6 +111,16 @@ impl Engine {
         }
     }
 
+    /// One job. `None` when there is none (any more).
+    pub async fn job(&self, id: JobId) -> Result<Option<JobRow>> {
+        Ok(self.inner.store.job(id).await?)
+    }
+
+    /// The executions of a job, oldest first.
+    pub async fn attempts(&self, id: JobId) -> Result<Vec<AttemptRow>> {
+        Ok(self.inner.store.attempts(id).await?)
+    }
+
     /// Hands in many jobs, all or none. More than the store takes at once go in one call after the other: then those
     /// before a failure stay.
     pub async fn enqueue_many<I: Input>(&self, inputs: &[I]) -> Result<Vec<Enqueued>> {
@@ -145,7 +157,7 @@ impl Engine {
                 Reading { projector: projector.clone(), store, name: name.clone(), parked: parked.clone() };
             let mut registry = self.registry();
             registry.add_permanent(&name, reading);
-            registry.insert(parked, Arc::new(Parked(projector)), Policy::on_demand(), 1);
+            registry.insert(parked, Arc::new(Parked(projector)), Policy::reliability(), 1);
         }
         // Known from now on, so that retention keeps what it has not read.
         let key = format!("{READERS}{name}");
@@ -165,13 +177,29 @@ impl Engine {
         input: &I,
     ) -> Result<JobId> {
         let name = WorkloadName::new(format!("{}{name}", crate::schedule::PREFIX))?;
-        let job = self.new_job(input, Enqueue::default())?;
+        // Its time makes it the only one.
+        let job = NewJob { dedupe: None, ..self.new_job(input, Enqueue::default())? };
         let keeping = Keeping { store: self.inner.store.clone(), name: name.clone(), schedule, missed, job };
         self.registry().add_permanent(&name, keeping);
         let id = self.ensure(&name).await?;
         // It may sleep until a time that is no longer the next one.
         self.inner.store.reschedule(vec![id], Timestamp::UNIX_EPOCH).await?;
         Ok(id)
+    }
+
+    /// Ends a permanent job, a reader or a schedule that is no longer wanted. A process that still registers it starts it
+    /// again.
+    pub async fn remove_permanent(&self, name: &str, by: &By) -> Result<bool> {
+        let mut removed = false;
+        for name in [name.to_owned(), format!("{}{name}", crate::schedule::PREFIX)] {
+            let filter = JobFilter { workload: Some(WorkloadName::new(name)?), ..JobFilter::default() };
+            let rows = self.inner.store.jobs(filter, PageRequest { limit: 1, cursor: None }).await?.rows;
+            let live = rows.into_iter().filter(|row| !row.state.is_terminal());
+            for row in live.collect::<Vec<_>>() {
+                removed |= self.cancel(vec![row.id], by).await?.contains(&Acted::Done);
+            }
+        }
+        Ok(removed)
     }
 
     async fn ensure(&self, name: &WorkloadName) -> Result<JobId> {
@@ -220,6 +248,11 @@ impl Engine {
         let users =
             registry.iter().filter(|(_, r)| r.rules.policy.is_permanent()).map(|(name, _)| name.clone());
         own.chain(users).collect()
+    }
+
+    /// The most executions that a workload's policy allows, where it is registered here.
+    pub(crate) fn policy_cap(&self, workload: &WorkloadName) -> Option<u32> {
+        self.registry().get(workload)?.rules.policy.max_attempts
     }
 
     /// The handler of a workload, where it is registered here.
@@ -297,7 +330,7 @@ impl Engine {
     }
 }
 
-fn created(workload: &WorkloadName, answers: &[Enqueued]) {
+pub(crate) fn created(workload: &WorkloadName, answers: &[Enqueued]) {
     let new = answers.iter().filter(|answer| matches!(answer, Enqueued::Created(_))).count();
     metrics::counter!("redrive_jobs_created_total", "workload" => workload.to_string()).increment(new as u64);
 }

@@ -25,7 +25,7 @@ use crate::{EngineError, Result};
 /// }
 /// ```
 pub trait Input: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The workload that runs it: lower-case letters, digits, `.`, `-` and `_`.
+    /// The workload that runs it: lower-case letters, digits, `.`, `-`, `_` and `:`.
     const WORKLOAD: &'static str;
 
     /// The outside dependencies it needs. While one of them is held, the job waits and loses nothing.
@@ -38,7 +38,8 @@ pub trait Input: Serialize + DeserializeOwned + Send + Sync + 'static {
         None
     }
 
-    /// Two live jobs that answer the same here are one job.
+    /// Two jobs that answer the same here are one job: while the first waits or runs, and after it has completed for as long
+    /// as its row is kept (33 days unless its policy says otherwise). After it has failed, another one may follow.
     fn unique_by(&self) -> Option<String> {
         None
     }

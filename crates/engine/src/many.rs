@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use redrive_model::{Done, Failure, Policy};
+use redrive_model::{Done, Failure, Policy, Target};
 use redrive_store::NewJob;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,17 @@ pub trait Many: Send + Sync + 'static {
     /// What is done when it fails.
     fn policy(&self) -> Policy {
         Policy::on_demand()
+    }
+
+    /// The outside dependencies of these items.
+    fn targets(items: &[Self::Item]) -> Vec<Target> {
+        let _ = items;
+        Vec::new()
+    }
+
+    /// So many jobs at once in this process that depend on the same target; no limit unless said.
+    fn per_target(&self) -> Option<usize> {
+        None
     }
 
     /// So many jobs at once in this process.
@@ -59,6 +70,10 @@ impl<M: Many> fmt::Debug for Items<M> {
 impl<M: Many> Input for Items<M> {
     const WORKLOAD: &'static str = M::WORKLOAD;
 
+    fn targets(&self) -> Vec<Target> {
+        M::targets(&self.0)
+    }
+
     fn label(&self) -> Option<String> {
         Some(format!("{} items", self.0.len()))
     }
@@ -85,6 +100,10 @@ impl<M: Many> Workload for Halving<M> {
         self.0.concurrency()
     }
 
+    fn per_target(&self) -> Option<usize> {
+        self.0.per_target()
+    }
+
     async fn run(&self, ctx: Context, input: Items<M>) -> Result<Done, Failure> {
         let items = input.0;
         let mut progress = match ctx.state::<Progress>()? {
@@ -99,7 +118,8 @@ impl<M: Many> Workload for Halving<M> {
             let part = items.get(from..to).unwrap_or_default().to_vec();
             match self.0.run(ctx.clone(), part).await {
                 Ok(()) => {}
-                Err(failure) if ctx.is_cancelled() => return Err(failure),
+                // It may pass: what is left is tried again later.
+                Err(failure) if ctx.is_cancelled() || !self.is_final(&ctx, &failure) => return Err(failure),
                 Err(_) if to - from < 2 => progress.bad.push(from),
                 Err(_) => progress.left.extend(halves(from, to)),
             }
@@ -138,9 +158,7 @@ impl Context {
             let mut how = crate::Enqueue::default().id(id);
             how.owner = self.owner().cloned();
             how.batch = self.batch();
-            let mut job = how.job(&input, || id)?;
-            job.targets = self.targets().clone();
-            jobs.push(job);
+            jobs.push(how.job(&input, || id)?);
         }
         self.hand_in(redrive_store::Enqueue { split: true, ..redrive_store::Enqueue::jobs(jobs) }).await
     }

@@ -117,7 +117,7 @@ impl Call {
             | Code::DownloadTruncated
             | Code::UploadS3Error
             | Code::TargetError => Self::ServerError,
-            Code::GwBusy => Self::Busy,
+            Code::GwBusy | Code::TargetBusy => Self::Busy,
             _ => Self::Neutral,
         }
     }

@@ -57,6 +57,8 @@ pub enum Outcome {
     Crashed,
     /// The lease ran out or was lost, and the worker lives.
     LeaseLost,
+    /// It was claimed, and its deadline had passed: it was not run.
+    TooLate,
 }
 
 /// What is known about the job when its attempt ends.
@@ -77,6 +79,9 @@ pub struct JobFacts {
     /// When the generation was enqueued, for deadlines.
     pub queued_at: Timestamp,
 }
+
+/// The seconds that a job waited because the other side asked for it are kept beside the retries.
+const THROTTLED: &str = "throttled_seconds";
 
 /// Retries spent in this generation, by budget and by code. Stored with the job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -99,6 +104,14 @@ impl Spent {
     fn spend(&mut self, key: &str) {
         let count = self.0.entry(key.to_owned()).or_insert(0);
         *count = count.saturating_add(1);
+    }
+
+    /// Waits that the other side asked for, in seconds; answers how long that is in all.
+    fn throttle(&mut self, wait: Duration) -> Duration {
+        let waited = self.0.entry(THROTTLED.to_owned()).or_insert(0);
+        let secs = u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX);
+        *waited = waited.saturating_add(secs);
+        Duration::from_secs(u64::from(*waited))
     }
 
     /// Nothing spent yet.
@@ -238,6 +251,7 @@ pub fn decide(outcome: Outcome, job: &JobFacts, policy: &Policy, now: Timestamp,
         }
         Outcome::Crashed => d.crashed(),
         Outcome::LeaseLost => d.lease_lost(),
+        Outcome::TooLate => give_up(DeadReason::Deadline, Some(Code::SystemDeadline), Rule::DeadlinePassed),
     }
 }
 
@@ -301,12 +315,14 @@ impl Decider<'_> {
 
     fn throttled(&self, retry_after: Option<Duration>) -> Decision {
         let wait = self.wait(retry_after);
-        let over = instant::between(self.job.queued_at, self.now).saturating_add(wait)
-            > self.policy.throttle_deadline;
-        if over && !self.policy.is_permanent() {
+        let mut spent = self.job.spent.clone();
+        let waited = spent.throttle(wait);
+        if waited > self.policy.throttle_deadline && !self.policy.is_permanent() {
             return give_up(DeadReason::Deadline, Some(Code::SystemThrottledTooLong), Rule::ThrottledTooLong);
         }
-        self.requeue(Requeue::Throttle, Due::In(wait), Charge::GiveBack, Rule::Throttled)
+        let (due, alone) = (Due::In(wait), self.job.alone);
+        let step = NextStep::Requeue { why: Requeue::Throttle, due, charge: Charge::GiveBack, spent, alone };
+        Decision { step, because: Rule::Throttled }
     }
 
     fn released(&self) -> Decision {

@@ -27,10 +27,11 @@ pub struct Policy {
     /// Retries per code, over what the registry says.
     #[serde(default)]
     pub code_caps: BTreeMap<Code, u32>,
-    /// From enqueue to giving up, whatever the attempts.
+    /// From enqueue to giving up, whatever the attempts: looked at when a try ends and before the next one starts. A job that
+    /// is held meanwhile is given up when its turn comes.
     #[serde(default)]
     pub deadline: Option<Duration>,
-    /// How long throttling in total may keep a job waiting.
+    /// How long throttling may keep a job waiting: all waits together that the other side asked this job for.
     pub throttle_deadline: Duration,
     /// A server's Retry-After counts at most this much.
     pub retry_after_cap: Duration,

@@ -29,7 +29,7 @@ impl Input for Mail {
         Some(self.to.clone())
     }
 
-    // Two mails to the same person at the same time are one.
+    // Handed in twice, the same mail is one job.
     fn unique_by(&self) -> Option<String> {
         Some(self.to.clone())
     }

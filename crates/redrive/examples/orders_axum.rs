@@ -10,7 +10,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
-use redrive::store::StoreError;
 use redrive::{Context, Done, Engine, Failure, Input, JobId, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -39,14 +38,15 @@ impl Workload for Shipping {
     }
 }
 
-async fn place(engine: &Engine, order: Order) -> redrive::Result<JobId> {
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+async fn place(engine: &Engine, order: Order) -> Result<JobId, Error> {
     engine
         .transaction(move |tx| {
-            let bad = |error: redrive::rusqlite::Error| StoreError::Invalid(error.to_string());
             let db = tx.connection();
-            db.execute("INSERT INTO orders (item) VALUES (?1)", [&order.item]).map_err(bad)?;
+            db.execute("INSERT INTO orders (item) VALUES (?1)", [&order.item])?;
             let order = db.last_insert_rowid();
-            tx.enqueue(&Ship { order })
+            Ok(tx.enqueue(&Ship { order })?)
         })
         .await
 }
@@ -54,19 +54,17 @@ async fn place(engine: &Engine, order: Order) -> redrive::Result<JobId> {
 async fn orders(State(engine): State<Engine>, Json(order): Json<Order>) -> (StatusCode, String) {
     match place(&engine, order).await {
         Ok(job) => (StatusCode::ACCEPTED, job.to_string()),
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{}: {error}", error.code().name())),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
     }
 }
 
-async fn app() -> Result<(Engine, Router), Box<dyn std::error::Error>> {
+async fn app() -> Result<(Engine, Router), Error> {
     let engine = Engine::open("sqlite::memory:").await?;
     engine
         .transaction(|tx| {
             let create =
                 "CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL CHECK (item <> ''))";
-            let bad = |error: redrive::rusqlite::Error| StoreError::Invalid(error.to_string());
-            tx.connection().execute_batch(create).map_err(bad)?;
-            Ok(())
+            Ok::<_, Error>(tx.connection().execute_batch(create)?)
         })
         .await?;
     engine.register(Shipping);
@@ -75,7 +73,7 @@ async fn app() -> Result<(Engine, Router), Box<dyn std::error::Error>> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Error> {
     let (engine, router) = app().await?;
     let running = engine.start();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -88,7 +86,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The whole example.
-pub async fn run() -> Result<(), Box<dyn std::error::Error>> {
+pub async fn run() -> Result<(), Error> {
     let (engine, _) = app().await?;
     let running = engine.start();
     let job = place(&engine, Order { item: "tea".into() }).await?;

@@ -71,6 +71,10 @@ pub mod testing;
 pub use open::Engine;
 #[cfg(feature = "sqlite")]
 pub use open::Tx;
+/// What jobs, attempts and events look like when they are read.
+pub use redrive_engine::store::{
+    Acted, AttemptRow, BatchRow, DeadRow, Enqueued, Event, EventKind, GroupRow, JobRow,
+};
 pub use redrive_engine::{
     AuditReport, Batch, BatchId, BatchOptions, BreakerOf, By, Code, Context, Done, EngineError, Enqueue,
     EventSeq, Explanation, Failure, Input, Items, JobId, Many, Missed, NewReplay, Options, Owner, Past,
@@ -78,9 +82,15 @@ pub use redrive_engine::{
     Result, Running, Schedule, Simulated, Skipped, StoreClock, Target, Timestamp, Violation, Workload,
     WorkloadName, model, simulate, store,
 };
+/// The store for several machines, for those who open it with options of their own.
+#[cfg(feature = "postgres")]
+pub use redrive_store_postgres as postgres;
 /// The sqlx whose transactions [`Engine::enqueue_in`] takes.
 #[cfg(feature = "postgres")]
 pub use redrive_store_postgres::sqlx;
+/// The embedded store, for those who open it with options of their own.
+#[cfg(feature = "sqlite")]
+pub use redrive_store_sqlite as sqlite;
 /// The rusqlite whose connection [`Tx::connection`] is.
 #[cfg(feature = "sqlite")]
 pub use redrive_store_sqlite::rusqlite;

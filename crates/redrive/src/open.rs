@@ -48,14 +48,7 @@ impl Engine {
         }
         #[cfg(feature = "postgres")]
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let store = Arc::new(redrive_store_postgres::PostgresStore::open(url).await?);
-            let engine = redrive_engine::Engine::new(store.clone() as Arc<dyn Store>, options).await?;
-            return Ok(Self {
-                engine,
-                #[cfg(feature = "sqlite")]
-                sqlite: None,
-                postgres: Some(store),
-            });
+            return Self::on_postgres(redrive_store_postgres::PostgresStore::open(url).await?, options).await;
         }
         let known = [("sqlite:PATH", cfg!(feature = "sqlite")), ("postgres://…", cfg!(feature = "postgres"))];
         let known: Vec<&str> = known.iter().filter(|(_, on)| *on).map(|(form, _)| *form).collect();
@@ -70,7 +63,8 @@ impl Engine {
 
 #[cfg(feature = "sqlite")]
 impl Engine {
-    async fn on_sqlite(store: redrive_store_sqlite::SqliteStore, options: Options) -> Result<Self> {
+    /// On a SQLite store that was opened with options of its own.
+    pub async fn on_sqlite(store: redrive_store_sqlite::SqliteStore, options: Options) -> Result<Self> {
         let store = Arc::new(store);
         let engine = redrive_engine::Engine::new(store.clone() as Arc<dyn Store>, options).await?;
         Ok(Self {
@@ -90,10 +84,25 @@ impl Engine {
     }
 }
 
+#[cfg(feature = "postgres")]
+impl Engine {
+    /// On a Postgres store that was opened with options of its own: another schema, more connections.
+    pub async fn on_postgres(store: redrive_store_postgres::PostgresStore, options: Options) -> Result<Self> {
+        let store = Arc::new(store);
+        let engine = redrive_engine::Engine::new(store.clone() as Arc<dyn Store>, options).await?;
+        Ok(Self {
+            engine,
+            #[cfg(feature = "sqlite")]
+            sqlite: None,
+            postgres: Some(store),
+        })
+    }
+}
+
 #[cfg(feature = "sqlite")]
 mod sqlite {
-    use redrive_engine::store::StoreError;
-    use redrive_engine::{Enqueue, Input, JobId, Result};
+    use redrive_engine::store::{Enqueued, StoreError};
+    use redrive_engine::{EngineError, Enqueue, Input, JobId, Result};
     use redrive_store_sqlite::Transaction;
 
     use super::Engine;
@@ -113,10 +122,15 @@ mod sqlite {
 
         /// Hands in one job as part of the transaction.
         pub fn enqueue<I: Input>(&mut self, input: &I) -> Result<JobId> {
-            let job = self.engine.new_job(input, Enqueue::default())?;
+            Ok(self.enqueue_with(input, Enqueue::default())?.job())
+        }
+
+        /// The same in another way than the usual.
+        pub fn enqueue_with<I: Input>(&mut self, input: &I, how: Enqueue) -> Result<Enqueued> {
+            let job = self.engine.new_job(input, how)?;
             let id = job.id;
             let reply = self.tx.enqueue(&redrive_engine::store::Enqueue::jobs(vec![job]))?;
-            Ok(reply.jobs.first().map_or(id, |enqueued| enqueued.job()))
+            Ok(reply.jobs.first().copied().unwrap_or(Enqueued::Existing(id)))
         }
 
         /// Publishes an event of the user's own as part of the transaction.
@@ -128,20 +142,27 @@ mod sqlite {
 
     impl Engine {
         /// Runs the user's own statements and enqueues in one transaction, on our writer. The closure must not take long:
-        /// everybody else waits. An error undoes all of it.
-        pub async fn transaction<T: Send + 'static>(
+        /// everybody else waits. An error undoes all of it, and is what this answers with: any type will do that ours can
+        /// become, such as `Box<dyn Error + Send + Sync>`.
+        pub async fn transaction<T, E>(
             &self,
-            work: impl FnOnce(&mut Tx<'_, '_, '_>) -> Result<T> + Send + 'static,
-        ) -> Result<T> {
+            work: impl FnOnce(&mut Tx<'_, '_, '_>) -> std::result::Result<T, E> + Send + 'static,
+        ) -> std::result::Result<T, E>
+        where
+            T: Send + 'static,
+            E: From<EngineError> + Send + 'static,
+        {
             let wrong = || StoreError::Invalid("this engine is not on SQLite: use enqueue_in".into());
-            let store = self.sqlite.as_ref().ok_or_else(wrong)?;
+            let store = self.sqlite.as_ref().ok_or_else(wrong).map_err(EngineError::from)?;
             let engine = self.engine.clone();
-            let done = store.transaction(move |tx| match work(&mut Tx { engine: &engine, tx }) {
-                Ok(value) => Ok(value),
-                Err(redrive_engine::EngineError::Store(error)) => Err(error),
-                Err(error) => Err(StoreError::Invalid(error.to_string())),
+            let (keep, kept) = std::sync::mpsc::sync_channel(1);
+            let done = store.transaction(move |tx| {
+                work(&mut Tx { engine: &engine, tx }).map_err(|error| {
+                    let _ = keep.try_send(error);
+                    StoreError::Invalid("the user's work ended with an error: nothing was written".into())
+                })
             });
-            Ok(done.await?)
+            done.await.map_err(|error| kept.try_recv().unwrap_or_else(|_| EngineError::from(error).into()))
         }
     }
 }
@@ -151,7 +172,7 @@ pub use sqlite::Tx;
 
 #[cfg(feature = "postgres")]
 mod postgres {
-    use redrive_engine::store::{NewEvent, StoreError};
+    use redrive_engine::store::{Enqueued, NewEvent, StoreError};
     use redrive_engine::{Enqueue, Input, JobId, Result};
     use redrive_store_postgres::sqlx::PgConnection;
 
@@ -160,20 +181,30 @@ mod postgres {
     impl Engine {
         /// Hands in one job within a transaction of the user's own: it exists when and only when that commits.
         pub async fn enqueue_in<I: Input>(&self, tx: &mut PgConnection, input: &I) -> Result<JobId> {
-            let job = self.engine.new_job(input, Enqueue::default())?;
+            Ok(self.enqueue_in_with(tx, input, Enqueue::default()).await?.job())
+        }
+
+        /// The same in another way than the usual.
+        pub async fn enqueue_in_with<I: Input>(
+            &self,
+            tx: &mut PgConnection,
+            input: &I,
+            how: Enqueue,
+        ) -> Result<Enqueued> {
+            let job = self.engine.new_job(input, how)?;
             let id = job.id;
             let call = redrive_engine::store::Enqueue::jobs(vec![job]);
-            let reply = self.on_postgres()?.enqueue_in(tx, &call).await?;
-            Ok(reply.jobs.first().map_or(id, |enqueued| enqueued.job()))
+            let reply = self.postgres()?.enqueue_in(tx, &call).await?;
+            Ok(reply.jobs.first().copied().unwrap_or(Enqueued::Existing(id)))
         }
 
         /// Publishes an event of the user's own within a transaction of theirs.
         pub async fn publish_in(&self, tx: &mut PgConnection, topic: &str, payload: Vec<u8>) -> Result<()> {
             let event = NewEvent { topic: topic.to_owned(), payload };
-            Ok(self.on_postgres()?.publish_in(tx, &[event]).await?)
+            Ok(self.postgres()?.publish_in(tx, &[event]).await?)
         }
 
-        fn on_postgres(&self) -> Result<&redrive_store_postgres::PostgresStore> {
+        fn postgres(&self) -> Result<&redrive_store_postgres::PostgresStore> {
             let wrong = || StoreError::Invalid("this engine is not on Postgres: use transaction".into());
             Ok(self.postgres.as_deref().ok_or_else(wrong)?)
         }

@@ -92,12 +92,14 @@ impl PostgresStore {
         Self { inner, grouping }
     }
 
-    /// Enqueues inside a transaction of the user's own: the jobs exist when and only when it commits. Workers notice them
-    /// at their next look, because nobody tells us of the commit.
+    /// Enqueues inside a transaction of the user's own: the jobs exist when and only when it commits, and workers are
+    /// told then.
     pub async fn enqueue_in(&self, tx: &mut PgConnection, call: &Enqueue) -> Result<EnqueueReply> {
         validate(call)?;
         let lanes = repeating!(enqueue::lanes(&self.inner, &call.jobs))?;
-        enqueue::in_transaction(tx, &self.inner, call, &lanes).await.map_err(group::fault)
+        let reply = enqueue::in_transaction(tx, &self.inner, call, &lanes).await.map_err(group::fault)?;
+        self.inner.wake.hint_in(tx).await.map_err(store_error)?;
+        Ok(reply)
     }
 
     /// Publishes events inside a transaction of the user's own.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::{PgConnection, PgPool};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -17,6 +17,7 @@ const QUIET: Duration = Duration::from_millis(10);
 pub(crate) struct Wake {
     local: Arc<Notify>,
     outgoing: Arc<Notify>,
+    channel: String,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -26,15 +27,20 @@ impl Wake {
         let channel = format!("{schema}_wake");
         let tasks = vec![
             tokio::spawn(send(pool, outgoing.clone(), channel.clone())),
-            tokio::spawn(listen(connect, local.clone(), channel)),
+            tokio::spawn(listen(connect, local.clone(), channel.clone())),
         ];
-        Self { local, outgoing, tasks }
+        Self { local, outgoing, channel, tasks }
     }
 
     /// Something may have become ready.
     pub(crate) fn hint(&self) {
         wake(&self.local);
         self.outgoing.notify_one();
+    }
+
+    /// The same when a transaction of somebody else's commits.
+    pub(crate) async fn hint_in(&self, tx: &mut PgConnection) -> sqlx::Result<()> {
+        sqlx::query("SELECT pg_notify($1, '')").bind(&self.channel).execute(tx).await.map(drop)
     }
 
     /// Waits for a hint, at most so long.

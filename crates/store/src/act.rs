@@ -17,6 +17,8 @@ pub enum Acted {
     WrongState(State),
     /// A live twin holds its dedupe key.
     Duplicate(JobId),
+    /// What it needs is gone. Stores know nothing of that; its handler does.
+    SourceGone,
 }
 
 /// Starts a new generation of failed jobs.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::{Code, Done, Failure, Outcome, Policy, decide};
+use redrive_model::{Code, Done, Failure, NextStep, Outcome, Policy, decide};
 use redrive_store::{Expired, Finish, Finished, Store};
 use tokio::time::Instant;
 
 use crate::contact::Contact;
 use crate::registry::Registry;
+use crate::runtime::report;
 use crate::{Context, Options, Permanent, ids};
 
 /// The sweeper works for so long in one execution, so that it leaves few rows behind.
@@ -64,6 +65,10 @@ pub(crate) async fn rescue(
         let cap = expired.max_attempts.or(rules.policy.max_attempts);
         let policy = Policy { max_attempts: cap, ..rules.policy.clone() };
         let decision = decide(outcome, &expired.facts, &policy, now, ids::draw());
+        if let NextStep::GiveUp { code, .. } = &decision.step {
+            let code = code.unwrap_or(failure.code);
+            report::failed(&expired.workload, code, 1);
+        }
         let finish = Finish::decided_under(
             expired.lease,
             &expired.workload,

@@ -19,17 +19,33 @@ impl Engine {
         self.acted(by, "jobs.cancel", subject, act, |acted| done_of(acted)).await
     }
 
-    /// Starts failed jobs again as a new generation. Refused where what a job needs is gone, as far as its handler is
-    /// registered here.
+    /// Starts failed jobs again as a new generation, but for those whose source is gone, as far as their handlers are
+    /// registered here and can tell.
     pub async fn retry(&self, jobs: Vec<JobId>, by: &By) -> Result<Vec<Acted>> {
         let subject = of_jobs(&jobs);
         let act = async {
-            for job in &jobs {
-                self.has_source(*job).await?;
+            let mut answers = vec![Acted::SourceGone; jobs.len()];
+            let (mut there, mut places) = (Vec::new(), Vec::new());
+            for (place, job) in jobs.iter().enumerate() {
+                match self.has_source(*job).await {
+                    Ok(()) => {
+                        there.push(*job);
+                        places.push(place);
+                    }
+                    // One alone is refused in words.
+                    Err(refused @ EngineError::Refused { .. }) if jobs.len() == 1 => return Err(refused),
+                    Err(EngineError::Refused { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
-            let acted = self.store().retry(jobs, RetryBy::default()).await?;
+            let acted = self.store().retry(there, RetryBy::default()).await?;
             metrics::counter!("redrive_manual_retry_total").increment(done(&acted));
-            Ok(acted)
+            for (place, acted) in places.into_iter().zip(acted) {
+                if let Some(answer) = answers.get_mut(place) {
+                    *answer = acted;
+                }
+            }
+            Ok(answers)
         };
         self.acted(by, "jobs.retry", subject, act, |acted| done_of(acted)).await
     }

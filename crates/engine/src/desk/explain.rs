@@ -38,7 +38,8 @@ impl Engine {
             _ => Vec::new(),
         };
         let last = attempts.last().and_then(|attempt| attempt.code);
-        let now = sentence(&job, store.now().await?, &held, last);
+        let cap = job.max_attempts.or_else(|| self.policy_cap(&job.workload));
+        let now = sentence(&job, cap, store.now().await?, &held, last);
         let past = attempts.into_iter().map(|attempt| Past {
             meaning: attempt.code.map(|code| code.entry().what_happened),
             rule: attempt.rule.map(|rule| rule.sentence()),
@@ -87,13 +88,13 @@ impl Explanation {
     }
 }
 
-fn sentence(job: &JobRow, now: Timestamp, held: &[String], last: Option<Code>) -> String {
-    let cap = job.max_attempts.map_or(String::new(), |cap| format!(" of {cap}"));
+fn sentence(job: &JobRow, cap: Option<u32>, now: Timestamp, held: &[String], last: Option<Code>) -> String {
+    let cap = cap.map_or(String::new(), |cap| format!(" of {cap}"));
     match job.shown {
         Shown::Queued => "Ready: it runs as soon as a worker has room.".into(),
         Shown::Scheduled => format!("Runs at {} for the first time.", job.due_at),
         Shown::WaitingRetry => {
-            format!("Tried {} times{cap}; the next try is at {}.", job.attempt, job.due_at)
+            format!("Waits for attempt {}{cap}, which comes at {}.", job.attempt + 1, job.due_at)
         }
         Shown::WaitingBatch => match job.awaits {
             Some(batch) => format!("Waits until batch {batch} has ended."),

@@ -14,6 +14,8 @@ use super::{Worker, breakers, governor, surroundings};
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
+/// A handler that is told to end because its process stops has so long.
+pub(crate) const LAST_MOMENT: Duration = Duration::from_secs(1);
 /// Throttled without a word on how long.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
 
@@ -45,11 +47,20 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     worker.governor.started(&claimed);
     let meters = registered.meters(&claimed.workload);
     meters.active.increment(1.0);
+    if is_too_late(&registered, &claimed, since) {
+        meters.active.decrement(1.0);
+        worker.slots.ended(&claimed);
+        record(worker, &registered, &claimed, since, Outcome::TooLate, None, None).await;
+        return;
+    }
     let began = Instant::now();
     let handler = registered.handler.clone().run(ctx.clone(), input);
     let dropped = async {
         cancel.cancelled().await;
-        tokio::time::sleep(worker.options.grace()).await;
+        let grace = worker.options.grace();
+        // A platform that is told to stop does not wait long.
+        let drains = worker.slots.why(claimed.lease) == Some(Why::Drain);
+        tokio::time::sleep(if drains { grace.min(LAST_MOMENT) } else { grace }).await;
     };
     let ended = tokio::select! {
         biased;
@@ -74,6 +85,13 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     blame(worker, &registered, &claimed, &epochs, outcome, failure.as_ref()).await;
     worker.slots.ended(&claimed);
     record(worker, &registered, &claimed, since, outcome, failure, ctx.take_result()).await;
+}
+
+/// Whether the job's deadline has passed before it could run.
+fn is_too_late(registered: &Registered, claimed: &Claimed, since: Instant) -> bool {
+    registered.rules.policy.deadline.is_some_and(|limit| {
+        instant::after(claimed.claimed_at, since.elapsed()) > instant::after(claimed.facts.queued_at, limit)
+    })
 }
 
 /// Decides what follows and writes it down.

@@ -6,7 +6,7 @@ use redrive_model::breaker::{Mode, Phase};
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::{Code, Failure, JobId, Rule, Shown, Target, Timestamp, WorkloadName};
-use redrive_store::{BreakerRow, GiveUp, JobFilter, PageRequest};
+use redrive_store::{Acted, BreakerRow, GiveUp, JobFilter, PageRequest};
 
 use super::Worker;
 
@@ -56,7 +56,9 @@ async fn give_up(worker: &Worker, target: &Target) -> redrive_store::Result<()> 
                 target: Some(target.clone()),
                 keep: registered.rules.policy.keep.failed,
             };
-            worker.store.give_up(call).await?;
+            let acted = worker.store.give_up(call).await?;
+            let count = acted.iter().filter(|acted| **acted == Acted::Done).count() as u64;
+            super::report::failed(&workload, Code::SystemBreakerOpen, count);
         }
         cursor = page.next;
         if cursor.is_none() {

@@ -9,7 +9,7 @@ mod governor;
 mod heart;
 mod probe;
 mod record;
-mod report;
+pub(crate) mod report;
 mod slots;
 #[cfg(feature = "testing")]
 mod step;
@@ -143,7 +143,8 @@ impl Running {
         let until = Instant::now() + worker.options.drain;
         idle(&worker, until).await;
         worker.slots.end_some(|_| true, Why::Drain);
-        idle(&worker, Instant::now() + worker.options.grace + worker.options.grace).await;
+        let last = worker.options.grace().min(attempt::LAST_MOMENT);
+        idle(&worker, Instant::now() + last + last).await;
         worker.stopped.cancel();
         for task in std::mem::take(&mut self.keeping) {
             let _ = task.await;

@@ -1,7 +1,7 @@
 //! What is logged and counted when an attempt ends.
 
 use redrive_model::decide::Requeue;
-use redrive_model::{Decision, Failure, NextStep};
+use redrive_model::{Code, Decision, Failure, NextStep, WorkloadName};
 use redrive_store::Claimed;
 
 use crate::registry::Registered;
@@ -39,8 +39,8 @@ pub(crate) fn ended(
         }
         NextStep::GiveUp { reason, code: own } => {
             let code = own.map_or(code, |own| own.name());
-            metrics::counter!("redrive_jobs_failed_total", "workload" => workload(), "code" => code)
-                .increment(1);
+            let counted = own.or(failure.map(|failure| failure.code)).unwrap_or(Code::Unknown);
+            failed(&claimed.workload, counted, 1);
             tracing::error!(
                 event = "job.failed",
                 job = %claimed.lease.job,
@@ -54,4 +54,10 @@ pub(crate) fn ended(
             );
         }
     }
+}
+
+/// So many jobs were given up.
+pub(crate) fn failed(workload: &WorkloadName, code: Code, count: u64) {
+    metrics::counter!("redrive_jobs_failed_total", "workload" => workload.to_string(), "code" => code.name())
+        .increment(count);
 }

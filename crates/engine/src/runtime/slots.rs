@@ -215,6 +215,7 @@ impl Slots {
         *state.ended.entry(claimed.workload.clone()).or_insert(0) += 1;
         if was_stuck {
             state.stuck = state.stuck.saturating_sub(1);
+            metrics::gauge!("redrive_jobs_stuck").set(state.stuck as f64);
         } else if let Some((since, _)) = runs {
             state.free(&claimed.workload, &claimed.targets);
             let took = since.elapsed();

@@ -95,8 +95,17 @@ fn throttling_costs_no_attempt_and_has_a_day() {
     let d = run(o, &facts(3), &Policy::reliability());
     let NextStep::Requeue { charge, why, .. } = d.step else { panic!("{d:?}") };
     assert_eq!((charge, why, d.because), (Charge::GiveBack, Requeue::Throttle, Rule::Throttled));
-    let old = JobFacts { queued_at: from_millis(NOW - 86_400_000), ..facts(1) };
-    let d = run(o, &old, &Policy::reliability());
+    let old = JobFacts { queued_at: from_millis(NOW - 90 * 86_400_000), ..facts(1) };
+    assert_eq!(run(o, &old, &Policy::reliability()).because, Rule::Throttled, "age alone is no throttling");
+    let mut job = facts(1);
+    let d = loop {
+        let d = run(o, &job, &Policy::reliability());
+        match &d.step {
+            NextStep::Requeue { spent, .. } => job.spent = spent.clone(),
+            _ => break d,
+        }
+    };
+    assert_eq!(job.spent.0.get(THROTTLED), Some(&86_400), "a day of waits of a minute");
     assert_eq!(d.because, Rule::ThrottledTooLong);
     assert_eq!(
         d.step,

@@ -351,6 +351,10 @@ registry! {
         "A system this job depends on answered with an error of its own.",
         "We’ll retry; while it goes on, such jobs wait.",
         "Nothing for now.";
+    TargetBusy "TARGET_BUSY" Handler Transient TargetBusy 503 (Policy) Attempts
+        "A system this job depends on is busy.",
+        "We’ll retry when it asked us to.",
+        "Nothing for now.";
     TargetThrottled "TARGET_THROTTLED" Handler Throttled TargetThrottled 503 (Policy) Attempts
         "A system this job depends on asked for time.",
         "We wait as long as it asked, and use up no attempt.",

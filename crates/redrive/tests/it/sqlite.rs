@@ -32,7 +32,7 @@ async fn a_job_exists_when_and_only_when_the_users_transaction_commits() {
     engine
         .transaction(|tx| {
             tx.connection().execute_batch("CREATE TABLE orders (id INTEGER PRIMARY KEY)").unwrap();
-            Ok(())
+            Ok::<_, EngineError>(())
         })
         .await
         .unwrap();
@@ -54,7 +54,7 @@ async fn a_job_exists_when_and_only_when_the_users_transaction_commits() {
     assert_eq!(state(&engine, never).await, None);
     let orders = engine
         .transaction(|tx| {
-            Ok(tx
+            Ok::<_, EngineError>(tx
                 .connection()
                 .query_row("SELECT count(*) FROM orders", [], |row| row.get::<_, i64>(0))
                 .unwrap())

@@ -177,7 +177,7 @@ fn of_answers(before: &World, call: &Call, answer: &Answer, met: &mut Vec<&'stat
                 match answer {
                     Acted::Duplicate(_) => met.push("a retry meets a twin"),
                     Acted::WrongState(_) if rejected => met.push("a rejected job is not retried"),
-                    Acted::Done | Acted::NotFound | Acted::WrongState(_) => {}
+                    Acted::Done | Acted::NotFound | Acted::WrongState(_) | Acted::SourceGone => {}
                 }
             }
         }

@@ -90,6 +90,7 @@ impl Replaying {
             match acted {
                 Acted::Done => {}
                 Acted::Duplicate(_) => progress.skipped.duplicate += 1,
+                Acted::SourceGone => progress.skipped.gone += 1,
                 Acted::NotFound | Acted::WrongState(_) => progress.skipped.changed += 1,
             }
         }
