@@ -17,7 +17,7 @@ use crate::ids::Ids;
 use crate::many::Halving;
 use crate::projector::{Parked, READERS, Reading};
 use crate::registry::{Handler, Registry};
-use crate::runtime::{Running, Worker};
+use crate::runtime::{Idle, Running, Worker, serve};
 use crate::schedule::Keeping;
 use crate::{
     By, EngineError, Enqueue, Input, Many, Missed, Options, Permanent, Policy, Projector, Result, Schedule,
@@ -43,13 +43,22 @@ struct Inner {
     clock: Arc<StoreClock>,
     ids: Ids,
     registry: Mutex<Registry>,
+    /// A worker of this engine that waits for work.
+    idle: Arc<Idle>,
 }
 
 impl Engine {
     /// An engine on this store.
     pub async fn new(store: Arc<dyn Store>, options: Options) -> Result<Self> {
         let clock = Arc::new(StoreClock::ask(&*store).await?);
-        let inner = Inner { store, options, clock, ids: Ids::default(), registry: Mutex::default() };
+        let inner = Inner {
+            store,
+            options,
+            clock,
+            ids: Ids::default(),
+            registry: Mutex::default(),
+            idle: Arc::default(),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -94,7 +103,10 @@ impl Engine {
     /// Hands in whatever the store takes, and counts it.
     pub(crate) async fn hand_in(&self, call: redrive_store::Enqueue) -> Result<EnqueueReply> {
         let workload = call.jobs.first().map(|job| job.workload.clone());
-        let reply = self.inner.store.enqueue(call).await?;
+        let reply = match self.inner.idle.take_for(&call) {
+            Some(worker) => serve(worker, call).await?,
+            None => self.inner.store.enqueue(call).await?,
+        };
         if let Some(workload) = workload {
             created(&workload, &reply.jobs);
         }
@@ -290,7 +302,7 @@ impl Engine {
         let (at, draw) = self.inner.ids.parts(self.inner.clock.now());
         let (store, options) = (self.inner.store.clone(), self.inner.options.clone());
         let id = WorkerId::from_parts(at, draw);
-        Worker::new(id, store, registry, options, self.inner.clock.clone(), contact)
+        Worker::new(id, store, registry, options, self.inner.clock.clone(), contact, self.inner.idle.clone())
     }
 
     /// The handlers that are registered, and the replays of their jobs.

@@ -13,10 +13,10 @@ use redrive_model::{
 };
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
-    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate,
-    validate_finishes, validate_setting, validate_state,
+    EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
+    JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
+    QueueStats, ReplayCounts, Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
+    validate, validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -197,6 +197,26 @@ impl Store for PostgresStore {
         })?;
         inner.wake.hint();
         Ok(reply)
+    }
+
+    async fn enqueue_for(&self, call: Enqueue, claim: Claim) -> Result<(EnqueueReply, Vec<Claimed>)> {
+        validate(&call)?;
+        if !enqueue::is_plain(&call) || call.jobs.is_empty() {
+            return Ok((self.enqueue(call).await?, Vec::new()));
+        }
+        let inner = &*self.inner;
+        let lanes = repeating!(enqueue::lanes(inner, &call.jobs))?;
+        match once!(enqueue::with_claim(inner, &call.jobs, &lanes, &claim))? {
+            Some(claimed) => {
+                // Others hear only of what is left.
+                if claimed.len() < call.jobs.len() {
+                    inner.wake.hint();
+                }
+                let jobs = call.jobs.iter().map(|job| Enqueued::Created(job.id)).collect();
+                Ok((EnqueueReply { jobs, replayed: false }, claimed))
+            }
+            None => Ok((self.enqueue(call).await?, Vec::new())),
+        }
     }
 
     async fn publish(&self, events: Vec<NewEvent>) -> Result<()> {

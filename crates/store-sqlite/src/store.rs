@@ -131,10 +131,14 @@ impl SqliteStore {
         work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let result = self.write(undo, work).await;
-        // Wakes whoever waits; when nobody does, the next one to wait does not have to.
+        self.hint();
+        result
+    }
+
+    /// Wakes whoever waits; when nobody does, the next one to wait does not have to.
+    fn hint(&self) {
         self.work.notify_waiters();
         self.work.notify_one();
-        result
     }
 
     async fn read<T: Send + 'static>(
@@ -187,6 +191,21 @@ impl Store for SqliteStore {
             call.jobs.iter().any(|job| job.batch.is_some()) || !call.open.is_empty() || !call.seal.is_empty();
         let undo = if batches { Undo::Savepoint } else { Undo::Group };
         self.write_work(undo, move |tx| enqueue::enqueue(tx, &call)).await
+    }
+
+    async fn enqueue_for(&self, call: Enqueue, claim: Claim) -> Result<(EnqueueReply, Vec<Claimed>)> {
+        let all = call.jobs.len();
+        let work = move |tx: &mut Tx<'_>| {
+            let reply = enqueue::enqueue(tx, &call)?;
+            let claimed = claim::claim(tx, &claim)?;
+            Ok((reply, claimed))
+        };
+        let (reply, claimed) = self.write(Undo::Savepoint, work).await?;
+        // Others hear only of what is left.
+        if claimed.len() < all {
+            self.hint();
+        }
+        Ok((reply, claimed))
     }
 
     async fn publish(&self, events: Vec<NewEvent>) -> Result<()> {

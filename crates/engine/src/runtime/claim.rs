@@ -39,23 +39,14 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             }
             continue;
         }
-        let wants = worker.slots.wants(&worker.registry);
-        if wants.is_empty() {
+        let claim = question(&worker);
+        if claim.wants.is_empty() {
             tokio::select! {
                 () = worker.slots.changed.notified() => {}
                 () = worker.draining.cancelled() => {}
             }
             continue;
         }
-        let limit = wants.iter().map(|want| want.limit).sum::<usize>().min(MAX_CLAIM);
-        let claim = Claim {
-            worker: worker.id,
-            wants,
-            limit,
-            ttl: worker.options.lease_ttl,
-            mode: ClaimMode::Normal,
-            rooms: worker.slots.rooms(&worker.registry),
-        };
         match worker.store.claim(claim).await {
             Ok(claimed) if claimed.is_empty() => {
                 failures = 0;
@@ -78,6 +69,19 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     }
     // Somebody may still wait for the last ones to start or end.
     worker.slots.changed.notify_waiters();
+}
+
+/// What this worker can start now.
+pub(crate) fn question(worker: &Worker) -> Claim {
+    let wants = worker.slots.wants(&worker.registry);
+    Claim {
+        worker: worker.id,
+        limit: wants.iter().map(|want| want.limit).sum::<usize>().min(MAX_CLAIM),
+        wants,
+        ttl: worker.options.lease_ttl,
+        mode: ClaimMode::Normal,
+        rooms: worker.slots.rooms(&worker.registry),
+    }
 }
 
 /// A job that ended its process twice runs with nobody beside it, so that it cannot take neighbours down. While one waits,
@@ -131,32 +135,38 @@ async fn until_quiet(worker: &Worker) {
 }
 
 /// Starts whatever has a free slot.
-fn start_what_fits(worker: &Arc<Worker>) {
+pub(crate) fn start_what_fits(worker: &Arc<Worker>) {
     while let Some(started) = worker.slots.next(&worker.registry) {
         tokio::spawn(attempt::run_on(worker.clone(), started));
     }
 }
 
 /// Nothing is ready: waits for a hint, for the next due time, or for the poll.
-async fn rest(worker: &Worker) {
+async fn rest(worker: &Arc<Worker>) {
     let due = worker.store.next_due().await.ok().flatten();
     let until_due = due.map(|at| instant::between(worker.clock.now().min(at), at) + Duration::from_millis(1));
     let wait = until_due.unwrap_or(worker.options.poll).min(worker.options.poll);
+    worker.idle.waits(worker);
     tokio::select! {
         () = worker.store.wait_for_work(wait) => {}
         () = worker.slots.changed.notified() => {}
         () = worker.draining.cancelled() => {}
     }
+    worker.idle.stops();
+}
+
+/// What a claim took whose answer was lost is found by asking; nothing is run on a guess. Answers whether the store could be
+/// asked.
+pub(crate) async fn hear(worker: &Worker, error: &str) -> bool {
+    let Ok(held) = worker.store.leases_of(worker.id).await else { return false };
+    let unheard: Vec<Claimed> = held.into_iter().filter(|c| !worker.slots.has(c.lease)).collect();
+    tracing::warn!(event = "claim.unheard", found = unheard.len(), "{error}");
+    worker.slots.take_in(unheard);
+    true
 }
 
 async fn trouble(worker: &Worker, error: &StoreError, failures: u32) {
-    // What a claim took whose answer was lost is found by asking; nothing is run on a guess.
-    if matches!(error, StoreError::Unknown { .. })
-        && let Ok(held) = worker.store.leases_of(worker.id).await
-    {
-        let unheard: Vec<Claimed> = held.into_iter().filter(|c| !worker.slots.has(c.lease)).collect();
-        tracing::warn!(event = "claim.unheard", found = unheard.len(), "{error}");
-        worker.slots.take_in(unheard);
+    if matches!(error, StoreError::Unknown { .. }) && hear(worker, &error.to_string()).await {
         return;
     }
     if failures.is_power_of_two() {

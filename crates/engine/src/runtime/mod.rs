@@ -7,6 +7,7 @@ mod claim;
 mod fail_fast;
 mod governor;
 mod heart;
+mod idle;
 mod probe;
 mod record;
 pub(crate) mod report;
@@ -31,6 +32,7 @@ use crate::{Options, StoreClock};
 use breakers::Breakers;
 pub(crate) use breakers::change as change_breaker;
 use governor::Governor;
+pub(crate) use idle::{Idle, serve};
 use record::Recorder;
 use slots::{Slots, Why};
 #[cfg(feature = "testing")]
@@ -50,6 +52,7 @@ pub(crate) struct Worker {
     breakers: Breakers,
     governor: Governor,
     surroundings: Surroundings,
+    idle: Arc<Idle>,
     /// Nothing new is claimed.
     draining: CancellationToken,
     /// Leases are no longer kept.
@@ -74,6 +77,7 @@ impl Worker {
         options: Options,
         clock: Arc<StoreClock>,
         contact: Arc<Contact>,
+        idle: Arc<Idle>,
     ) -> Arc<Self> {
         let slots = Arc::new(Slots::default());
         Arc::new(Self {
@@ -88,6 +92,7 @@ impl Worker {
             breakers: Breakers::default(),
             governor: Governor::default(),
             surroundings: Surroundings::default(),
+            idle,
             draining: CancellationToken::new(),
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),

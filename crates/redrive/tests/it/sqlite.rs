@@ -54,10 +54,11 @@ async fn a_job_exists_when_and_only_when_the_users_transaction_commits() {
     assert_eq!(state(&engine, never).await, None);
     let orders = engine
         .transaction(|tx| {
-            Ok::<_, EngineError>(tx
-                .connection()
-                .query_row("SELECT count(*) FROM orders", [], |row| row.get::<_, i64>(0))
-                .unwrap())
+            Ok::<_, EngineError>(
+                tx.connection()
+                    .query_row("SELECT count(*) FROM orders", [], |row| row.get::<_, i64>(0))
+                    .unwrap(),
+            )
         })
         .await
         .unwrap();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{Done, LeaseToken, Outcome, Shown, State};
-use redrive_store::{Claim, ClaimMode, NewJob, Want, When};
+use redrive_store::{Claim, ClaimMode, Enqueue, Enqueued, NewJob, Want, When};
 
 use crate::Harness;
 use crate::kit::{Kit, TTL, ids, secs, target, workload};
@@ -213,6 +213,27 @@ pub async fn a_job_that_runs_alone_is_claimed_only_alone(h: &dyn Harness) {
     // A healthy new run ends it.
     k.end(&got[0], Outcome::Done(Done::RescheduleNow)).await;
     assert_eq!(k.claim_ids(10).await, [put[0]]);
+    k.audit().await;
+}
+
+/// A worker that waits gets what is handed in, in the same commit; what it cannot run stays for others, and a call that is
+/// made again makes nothing new.
+pub async fn work_is_handed_in_and_claimed_at_once(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let call = Enqueue::jobs(vec![k.job(), k.job()]);
+    let ids_of = |call: &Enqueue| call.jobs.iter().map(|job| job.id).collect::<Vec<_>>();
+    let (reply, claimed) = k.store.enqueue_for(call.clone(), k.ask(1)).await.unwrap();
+    assert!(reply.jobs.iter().all(|answer| matches!(answer, Enqueued::Created(_))), "{reply:?}");
+    assert_eq!(ids(&claimed), ids_of(&call)[..1]);
+    assert_eq!((claimed[0].facts.attempt, k.row(claimed[0].lease.job).await.state), (1, State::Processing));
+    let (reply, claimed) = k.store.enqueue_for(call.clone(), k.ask(0)).await.unwrap();
+    assert!(reply.jobs.iter().all(|answer| matches!(answer, Enqueued::Existing(_))), "{reply:?}");
+    assert!(claimed.is_empty());
+    assert_eq!(k.claim_ids(10).await, ids_of(&call)[1..]);
+    k.open_breaker("gateway", secs(60)).await;
+    let held = Enqueue::jobs(vec![k.job_on(&["gateway"])]);
+    let (_, claimed) = k.store.enqueue_for(held, k.ask(5)).await.unwrap();
+    assert!(claimed.is_empty(), "a held target lets nobody pass");
     k.audit().await;
 }
 

@@ -19,14 +19,29 @@ const WALK: i32 = 256;
 
 /// Takes up to `limit` jobs. With more lanes than one walk sees, the next claim goes on where this one stopped.
 pub(crate) async fn claim(inner: &Inner, claim: &Claim) -> sqlx::Result<Vec<Claimed>> {
-    let single = claim.mode != ClaimMode::Normal;
-    let limit = if single { claim.limit.min(1) } else { claim.limit.min(MAX_CLAIM) };
-    if limit == 0 {
+    if limit(claim) == 0 {
         return Ok(Vec::new());
     }
     let mut lent = inner.hot.take().await?;
-    let claimed = around(lent.conn(), inner, claim, limit).await;
+    let claimed = claim_in(lent.conn(), inner, claim).await;
     lent.settle(claimed)
+}
+
+/// The same on a connection of the caller's, perhaps within a transaction.
+pub(crate) async fn claim_in(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    claim: &Claim,
+) -> sqlx::Result<Vec<Claimed>> {
+    match limit(claim) {
+        0 => Ok(Vec::new()),
+        limit => around(conn, inner, claim, limit).await,
+    }
+}
+
+fn limit(claim: &Claim) -> usize {
+    let most = if claim.mode == ClaimMode::Normal { MAX_CLAIM } else { 1 };
+    claim.limit.min(most)
 }
 
 async fn around(

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use redrive_model::{BatchId, JobId, instant};
-use redrive_store::{BatchChange, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
-use sqlx::{PgConnection, Row};
+use redrive_store::{
+    BatchChange, Claim, Claimed, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When,
+};
+use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use super::batch;
@@ -96,6 +98,29 @@ impl<'a> Columns<'a> {
             inputs: jobs.iter().map(|j| j.input.as_slice()).collect(),
         }
     }
+}
+
+/// Creates plain jobs and claims for a worker that waits, in one commit. `None` when an id was taken: then nothing was done.
+pub(crate) async fn with_claim(
+    inner: &Inner,
+    jobs: &[NewJob],
+    lanes: &[i32],
+    claim: &Claim,
+) -> sqlx::Result<Option<Vec<Claimed>>> {
+    let refs: Vec<&NewJob> = jobs.iter().collect();
+    let mut lent = inner.hot.take().await?;
+    let done = async {
+        let mut tx = lent.conn().begin().await?;
+        if !insert_new(&mut tx, inner, &refs, lanes).await? {
+            tx.rollback().await?;
+            return Ok(None);
+        }
+        let claimed = super::claim::claim_in(&mut tx, inner, claim).await?;
+        tx.commit().await?;
+        Ok(Some(claimed))
+    }
+    .await;
+    lent.settle(done)
 }
 
 /// Creates plain jobs, all of them; `false` when an id was taken and none was created.

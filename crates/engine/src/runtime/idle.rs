@@ -1,0 +1,78 @@
+//! A worker that waits for work is served by whoever enqueues in the same process: the job is handed in and claimed in one
+//! commit instead of two, and its handler starts at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use redrive_store::{Enqueue, EnqueueReply, NewJob, StoreError, When};
+
+use super::{Worker, claim, give_back};
+
+/// Larger calls go the usual way: the worker claims as much of them as it can run.
+const SMALL: usize = 8;
+
+/// The worker of this engine that waits, if one does.
+#[derive(Default)]
+pub(crate) struct Idle(Mutex<Option<Weak<Worker>>>);
+
+impl Idle {
+    fn lock(&self) -> MutexGuard<'_, Option<Weak<Worker>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This worker waits from now on.
+    pub(crate) fn waits(&self, worker: &Arc<Worker>) {
+        *self.lock() = Some(Arc::downgrade(worker));
+    }
+
+    /// It does not wait any more.
+    pub(crate) fn stops(&self) {
+        *self.lock() = None;
+    }
+
+    /// The worker that waits, if it can run these jobs now. Whoever gets it serves it; others go the usual way.
+    pub(crate) fn take_for(&self, call: &Enqueue) -> Option<Arc<Worker>> {
+        let plain = call.open.is_empty() && call.seal.is_empty() && call.idempotency.is_none();
+        let now = |job: &NewJob| matches!(job.when, When::In(Duration::ZERO)) && job.rejected.is_none();
+        if !plain || call.jobs.is_empty() || call.jobs.len() > SMALL || !call.jobs.iter().all(now) {
+            return None;
+        }
+        let mut idle = self.lock();
+        let worker = idle.as_ref()?.upgrade()?;
+        let knows = call.jobs.iter().all(|job| worker.registry.get(&job.workload).is_some());
+        if !knows || worker.draining.is_cancelled() || worker.surroundings.closed_until().is_some() {
+            return None;
+        }
+        *idle = None;
+        Some(worker)
+    }
+}
+
+/// Hands the jobs in and claims for the worker in the same commit. It goes on when the caller does not wait for it: a claim
+/// that nobody hears of would be lost for the length of a lease.
+pub(crate) async fn serve(worker: Arc<Worker>, call: Enqueue) -> redrive_store::Result<EnqueueReply> {
+    let serving = tokio::spawn(async move {
+        match worker.store.enqueue_for(call.clone(), claim::question(&worker)).await {
+            Ok((reply, claimed)) => {
+                if worker.draining.is_cancelled() {
+                    give_back(&worker, claimed).await;
+                } else if !claimed.is_empty() {
+                    worker.slots.take_in(claimed);
+                    super::give_held_back(&worker).await;
+                    claim::start_what_fits(&worker);
+                }
+                Ok(reply)
+            }
+            // Perhaps both happened: the claim is found by asking, the jobs by their ids.
+            Err(StoreError::Unknown { reason }) => {
+                claim::hear(&worker, &reason).await;
+                worker.store.enqueue(call).await
+            }
+            Err(error) => Err(error),
+        }
+    });
+    match serving.await {
+        Ok(answer) => answer,
+        Err(error) => Err(StoreError::Unknown { reason: error.to_string() }),
+    }
+}
