@@ -40,7 +40,7 @@ impl Ids {
 /// Ten bytes that are the same whenever the parts are.
 pub(crate) fn same(workload: &WorkloadName, parts: &[&[u8]]) -> [u8; 10] {
     let hash = DedupeKey::new(workload, None, parts);
-    std::array::from_fn(|n| hash.as_bytes()[n])
+    std::array::from_fn(|n| hash.as_bytes().get(n).copied().unwrap_or_default())
 }
 
 /// The id of the n-th member of a batch: the same whenever it is made, and in the order of the members.

@@ -1,6 +1,7 @@
 //! Fan out and gather: a job hands its parts in as a batch, waits for them without a slot, and goes on when they have ended.
 //!
 //! `cargo run --example fan_out`
+#![allow(clippy::print_stdout, reason = "an example talks")]
 
 use redrive::model::BatchState;
 use redrive::{BatchOptions, Code, Context, Done, Engine, Failure, Input, Workload};

@@ -1,6 +1,7 @@
 //! The smallest thing that works: one kind of job, one job, done.
 //!
 //! `cargo run --example hello`
+#![allow(clippy::print_stdout, reason = "an example talks")]
 
 use redrive::{Context, Done, Engine, Failure, Input, Workload};
 use serde::{Deserialize, Serialize};

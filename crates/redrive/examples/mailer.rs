@@ -1,6 +1,7 @@
 //! A mailer that retries: failures with codes, a target with a breaker, and a dead letter that is replayed.
 //!
 //! `cargo run --example mailer`
+#![allow(clippy::print_stdout, reason = "an example talks")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

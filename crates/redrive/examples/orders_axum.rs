@@ -5,6 +5,7 @@
 //!
 //! This one is on SQLite, where our writer runs your statements. On Postgres, with the feature `postgres`, hand your own sqlx
 //! transaction to `engine.enqueue_in(&mut tx, &ship)`.
+#![allow(clippy::print_stdout, reason = "an example talks")]
 
 use axum::extract::State;
 use axum::http::StatusCode;

@@ -1,6 +1,7 @@
 //! A permanent projector: reads every event once, in order, and goes on where it was.
 //!
 //! `cargo run --example projector`
+#![allow(clippy::print_stdout, reason = "an example talks")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use redrive_store::{Enqueue, EnqueueReply, NewJob, StoreError, When};
+use redrive_store::{Claimed, Enqueue, EnqueueReply, NewJob, StoreError, When};
 
 use super::{Worker, claim, give_back};
 
@@ -48,31 +48,51 @@ impl Idle {
     }
 }
 
-/// Hands the jobs in and claims for the worker in the same commit. It goes on when the caller does not wait for it: a claim
-/// that nobody hears of would be lost for the length of a lease.
+/// Hands the jobs in and claims for the worker in the same commit.
 pub(crate) async fn serve(worker: Arc<Worker>, call: Enqueue) -> redrive_store::Result<EnqueueReply> {
-    let serving = tokio::spawn(async move {
-        match worker.store.enqueue_for(call.clone(), claim::question(&worker)).await {
-            Ok((reply, claimed)) => {
-                if worker.draining.is_cancelled() {
-                    give_back(&worker, claimed).await;
-                } else if !claimed.is_empty() {
-                    worker.slots.take_in(claimed);
-                    super::give_held_back(&worker).await;
-                    claim::start_what_fits(&worker);
-                }
-                Ok(reply)
+    let mut unheard = Unheard(Some(worker.clone()));
+    let answer = worker.store.enqueue_for(call.clone(), claim::question(&worker)).await;
+    unheard.0 = None;
+    match answer {
+        Ok((reply, claimed)) => {
+            if !claimed.is_empty() {
+                start(worker, claimed);
             }
-            // Perhaps both happened: the claim is found by asking, the jobs by their ids.
-            Err(StoreError::Unknown { reason }) => {
-                claim::hear(&worker, &reason).await;
-                worker.store.enqueue(call).await
-            }
-            Err(error) => Err(error),
+            Ok(reply)
         }
-    });
-    match serving.await {
-        Ok(answer) => answer,
-        Err(error) => Err(StoreError::Unknown { reason: error.to_string() }),
+        // Perhaps both happened: the claim is found by asking, the jobs by their ids.
+        Err(StoreError::Unknown { reason }) => {
+            claim::hear(&worker, &reason).await;
+            worker.store.enqueue(call).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Starts what was claimed; what may not run any more is given back.
+fn start(worker: Arc<Worker>, claimed: Vec<Claimed>) {
+    if worker.draining.is_cancelled() {
+        tokio::spawn(async move { give_back(&worker, claimed).await });
+        return;
+    }
+    let now = worker.clock.now();
+    let held = claimed.iter().any(|claimed| worker.breakers.blocks(&claimed.targets, now));
+    worker.slots.take_in(claimed);
+    // What we believe to be held is left to the claim loop, which this has woken.
+    if !held {
+        claim::start_what_fits(&worker);
+    }
+}
+
+/// A caller that does not wait for the answer must not cost the jobs the length of a lease: what was claimed is found by
+/// asking.
+struct Unheard(Option<Arc<Worker>>);
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        let Some(worker) = self.0.take() else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { claim::hear(&worker, "nobody waited for the answer").await });
+        }
     }
 }
