@@ -128,7 +128,7 @@ impl<P: Projector> Reading<P> {
             event = "event.parked",
             reader = %self.name,
             sequence = event.seq.0,
-            code = failure.code.name(),
+            error_code = failure.code.name(),
             "{}: the event is parked, the stream goes on",
             failure.message
         );

@@ -87,7 +87,7 @@ pub(crate) async fn rescue(
     for expired in &expired {
         tracing::warn!(
             event = "lease.reclaimed",
-            job = %expired.lease.job,
+            job_id = %expired.lease.job,
             workload = %expired.workload,
             worker = %expired.worker,
             worker_alive = expired.worker_alive,

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::record::{Entry, KEEP_ATTEMPTS};
 use super::slots::{Started, Why};
-use super::{Worker, breakers, governor, surroundings};
+use super::{Worker, breakers, governor, report, surroundings};
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
@@ -123,7 +123,15 @@ pub(crate) async fn record(
             failure = failure.map(|failure| failure.with("retry_delayed_ms", ms));
         }
     }
-    super::report::ended(claimed, registered, &decision, failure.as_ref());
+    let ended = report::Ended {
+        claimed,
+        registered,
+        decision: &decision,
+        failure: failure.as_ref(),
+        took: since.elapsed(),
+        held: worker.breakers.blocks(&claimed.targets, now),
+    };
+    ended.report();
     let Rules { policy, version } = rules;
     let mut finish = Finish::decided_under(
         claimed.lease,

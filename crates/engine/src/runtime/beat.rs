@@ -97,7 +97,7 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
             metrics::gauge!("redrive_jobs_stuck").set(stuck.count as f64);
             tracing::error!(
                 event = "handler.stuck",
-                job = %stuck.lease.job,
+                job_id = %stuck.lease.job,
                 workload = %stuck.workload,
                 stuck = stuck.count,
                 "a handler blocks its thread and ignores the end of its attempt; its lease runs out, its slot is replaced"

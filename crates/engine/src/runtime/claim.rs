@@ -108,7 +108,7 @@ async fn run_alone(worker: &Arc<Worker>) -> bool {
         else {
             return false;
         };
-        tracing::warn!(event = "job.alone", job = %claimed.lease.job, workload = %claimed.workload, crashes = claimed.facts.crashes, "this job runs alone: it has ended its process before");
+        tracing::warn!(event = "job.alone", job_id = %claimed.lease.job, workload = %claimed.workload, crashes = claimed.facts.crashes, "this job runs alone: it has ended its process before");
         let started = worker.slots.start_now(claimed, &worker.registry);
         tokio::spawn(attempt::run_on(worker.clone(), started));
         until_quiet(worker).await;
@@ -137,7 +137,7 @@ async fn until_quiet(worker: &Worker) {
 /// Starts whatever has a free slot.
 pub(crate) fn start_what_fits(worker: &Arc<Worker>) {
     while let Some(started) = worker.slots.next(&worker.registry) {
-        tokio::spawn(attempt::run_on(worker.clone(), started));
+        worker.runtime.spawn(attempt::run_on(worker.clone(), started));
     }
 }
 

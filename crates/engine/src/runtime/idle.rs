@@ -48,51 +48,40 @@ impl Idle {
     }
 }
 
-/// Hands the jobs in and claims for the worker in the same commit.
+/// Hands the jobs in and claims for the worker in the same commit. It is done where the worker lives, and goes on when the
+/// caller does not wait for it: a claim that nobody hears of would be lost for the length of a lease.
 pub(crate) async fn serve(worker: Arc<Worker>, call: Enqueue) -> redrive_store::Result<EnqueueReply> {
-    let mut unheard = Unheard(Some(worker.clone()));
-    let answer = worker.store.enqueue_for(call.clone(), claim::question(&worker)).await;
-    unheard.0 = None;
-    match answer {
-        Ok((reply, claimed)) => {
-            if !claimed.is_empty() {
-                start(worker, claimed);
+    let runtime = worker.runtime.clone();
+    let serving = runtime.spawn(async move {
+        match worker.store.enqueue_for(call.clone(), claim::question(&worker)).await {
+            Ok((reply, claimed)) => {
+                start(&worker, claimed).await;
+                Ok(reply)
             }
-            Ok(reply)
+            // Perhaps both happened: the claim is found by asking, the jobs by their ids.
+            Err(StoreError::Unknown { reason }) => {
+                claim::hear(&worker, &reason).await;
+                worker.store.enqueue(call).await
+            }
+            Err(error) => Err(error),
         }
-        // Perhaps both happened: the claim is found by asking, the jobs by their ids.
-        Err(StoreError::Unknown { reason }) => {
-            claim::hear(&worker, &reason).await;
-            worker.store.enqueue(call).await
-        }
-        Err(error) => Err(error),
-    }
+    });
+    serving.await.unwrap_or_else(|error| Err(StoreError::Unknown { reason: error.to_string() }))
 }
 
 /// Starts what was claimed; what may not run any more is given back.
-fn start(worker: Arc<Worker>, claimed: Vec<Claimed>) {
-    if worker.draining.is_cancelled() {
-        tokio::spawn(async move { give_back(&worker, claimed).await });
+async fn start(worker: &Arc<Worker>, claimed: Vec<Claimed>) {
+    if claimed.is_empty() {
         return;
+    }
+    if worker.draining.is_cancelled() {
+        return give_back(worker, claimed).await;
     }
     let now = worker.clock.now();
     let held = claimed.iter().any(|claimed| worker.breakers.blocks(&claimed.targets, now));
     worker.slots.take_in(claimed);
     // What we believe to be held is left to the claim loop, which this has woken.
     if !held {
-        claim::start_what_fits(&worker);
-    }
-}
-
-/// A caller that does not wait for the answer must not cost the jobs the length of a lease: what was claimed is found by
-/// asking.
-struct Unheard(Option<Arc<Worker>>);
-
-impl Drop for Unheard {
-    fn drop(&mut self) {
-        let Some(worker) = self.0.take() else { return };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { claim::hear(&worker, "nobody waited for the answer").await });
-        }
+        claim::start_what_fits(worker);
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     governor: Governor,
     surroundings: Surroundings,
     idle: Arc<Idle>,
+    /// Handlers run here, whoever starts them.
+    runtime: Handle,
     /// Nothing new is claimed.
     draining: CancellationToken,
     /// Leases are no longer kept.
@@ -93,6 +95,7 @@ impl Worker {
             governor: Governor::default(),
             surroundings: Surroundings::default(),
             idle,
+            runtime: Handle::current(),
             draining: CancellationToken::new(),
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),
@@ -200,7 +203,7 @@ fn lost(lease: Lease, workload: &WorkloadName, attempt: u32) {
     metrics::counter!("redrive_stale_writes_rejected_total").increment(1);
     tracing::warn!(
         event = "lease.lost",
-        job = %lease.job,
+        job_id = %lease.job,
         %workload,
         attempt,
         "the lease was lost; the attempt's end is not recorded"

@@ -80,7 +80,7 @@ async fn probe(worker: &Arc<Worker>, target: &Target) -> redrive_store::Result<(
     };
     match worker.store.claim(claim).await.map(|claimed| claimed.into_iter().next()) {
         Ok(Some(claimed)) => {
-            tracing::info!(event = "breaker.probe", %target, job = %claimed.lease.job, "one job tries the target");
+            tracing::info!(event = "breaker.probe", %target, job_id = %claimed.lease.job, "one job tries the target");
             worker.breakers.put_probe(claimed.lease, target.clone(), probe);
             let started = worker.slots.start_now(claimed, &worker.registry);
             tokio::spawn(attempt::run_on(worker.clone(), started));

@@ -158,7 +158,7 @@ async fn give_up(
     error: &StoreError,
 ) -> Finished {
     let job = finish.lease.job;
-    tracing::error!(event = "record.refused", %job, %workload, "{error}");
+    tracing::error!(event = "record.refused", job_id = %job, %workload, "{error}");
     let failure = Failure::new(Code::Unknown, format_args!("its end could not be recorded: {error}"))
         .with("meant", finish.step.outcome());
     let mut finish = finish.clone();
@@ -169,7 +169,7 @@ async fn give_up(
     match persist(store, &[finish]).await {
         Ok(answers) => answers.first().copied().unwrap_or(Finished::Lost),
         Err(error) => {
-            tracing::error!(event = "record.lost", %job, "{error}: its lease will run out");
+            tracing::error!(event = "record.lost", job_id = %job, "{error}: its lease will run out");
             Finished::Lost
         }
     }

@@ -45,7 +45,7 @@ pub(crate) async fn met(worker: &Worker, failure: &Failure) {
     let Some(wait) = worker.surroundings.close(worker.options.poll) else { return };
     tracing::error!(
         event = "worker.no_room",
-        code = failure.code.name(),
+        error_code = failure.code.name(),
         wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         "{}: nothing is claimed until there is room again",
         failure.message

@@ -239,3 +239,58 @@ async fn a_job_cannot_wait_for_the_batch_it_belongs_to() {
     assert_eq!(row.failure_code, Some(Code::HandlerFailed));
     assert!(bench.store.batch(batch).await.unwrap().unwrap().state.is_ended());
 }
+
+/// Whoever enqueues serves a worker that waits, also from a runtime that ends at once: the handler runs where the worker does.
+#[test]
+fn a_job_that_is_enqueued_from_a_runtime_that_ends_runs_all_the_same() {
+    let ours = tokio::runtime::Runtime::new().unwrap();
+    let (bench, engine, running) = ours.block_on(async {
+        let bench = Bench::new().await;
+        let engine = bench.engine().await;
+        engine.register(Does::new(|_, _| async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Ok(Done::Complete)
+        }));
+        let running = engine.start();
+        (bench, engine, running)
+    });
+    let mut jobs = Vec::new();
+    for n in 0..20 {
+        let theirs = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        jobs.push(theirs.block_on(engine.enqueue(&Task::n(n))).unwrap());
+    }
+    ours.block_on(async {
+        for job in jobs {
+            assert_eq!(bench.until(job, State::Complete).await.attempt, 1);
+        }
+        running.drain().await;
+    });
+}
+
+/// A caller that goes away in the middle of an enqueue costs nobody the length of a lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_enqueue_that_nobody_waits_for_loses_no_job() {
+    let bench = Bench::new().await;
+    let engine = bench
+        .engine_with(redrive_engine::Options { lease_ttl: Duration::from_secs(600), ..crate::bench::quick() })
+        .await;
+    engine.register(Does::new(|_, _| async { Ok(Done::Complete) }));
+    let running = engine.start();
+    for n in 0..200u64 {
+        let engine = engine.clone();
+        let task = tokio::spawn(async move { engine.enqueue(&Task::n(n)).await });
+        // Sometimes before it began, sometimes in the middle, sometimes after its end.
+        for _ in 0..n % 7 {
+            tokio::task::yield_now().await;
+        }
+        task.abort();
+        let _ = task.await;
+    }
+    eventually(async || {
+        let counts = bench.store.counts().await.unwrap();
+        let live = |state| counts.states.iter().any(|c| c.workload.as_str() == "task" && c.state == state);
+        (!live(State::Queued) && !live(State::Processing)).then_some(())
+    })
+    .await;
+    running.drain().await;
+}
