@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Registers a handler that takes many items at once; its jobs are [`Items`].
+    /// Registers a handler that takes many items at once; its jobs are [`Items`](crate::Items).
     pub fn register_many<M: Many>(&self, many: M) {
         self.register(Halving(many));
     }
