@@ -53,6 +53,9 @@ async fn place(engine: &Engine, order: Order) -> Result<JobId, Error> {
 }
 
 async fn orders(State(engine): State<Engine>, Json(order): Json<Order>) -> (StatusCode, String) {
+    if order.item.is_empty() {
+        return (StatusCode::UNPROCESSABLE_ENTITY, "an order needs an item".into());
+    }
     match place(&engine, order).await {
         Ok(job) => (StatusCode::ACCEPTED, job.to_string()),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),

@@ -244,21 +244,34 @@ async fn a_job_cannot_wait_for_the_batch_it_belongs_to() {
 #[test]
 fn a_job_that_is_enqueued_from_a_runtime_that_ends_runs_all_the_same() {
     let ours = tokio::runtime::Runtime::new().unwrap();
+    // No handler ends before every runtime that enqueued has.
+    let gate = Arc::new(Semaphore::new(0));
+    let g = gate.clone();
     let (bench, engine, running) = ours.block_on(async {
         let bench = Bench::new().await;
         let engine = bench.engine().await;
-        engine.register(Does::new(|_, _| async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            Ok(Done::Complete)
-        }));
+        let mut does = Does::new(move |_, _| {
+            let gate = g.clone();
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Ok(Done::Complete)
+            }
+        });
+        does.concurrency = 64;
+        engine.register(does);
         let running = engine.start();
         (bench, engine, running)
     });
     let mut jobs = Vec::new();
     for n in 0..20 {
         let theirs = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        jobs.push(theirs.block_on(engine.enqueue(&Task::n(n))).unwrap());
+        let job = theirs.block_on(engine.enqueue(&Task::n(n))).unwrap();
+        drop(theirs);
+        // By the time this one runs the worker waits again, with room for more.
+        ours.block_on(bench.until(job, State::Processing));
+        jobs.push(job);
     }
+    gate.add_permits(100);
     ours.block_on(async {
         for job in jobs {
             assert_eq!(bench.until(job, State::Complete).await.attempt, 1);
