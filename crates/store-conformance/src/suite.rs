@@ -25,6 +25,7 @@ macro_rules! suite {
                 jobs_of_a_full_target_are_left_alone,
                 a_claim_takes_no_more_of_a_target_than_there_is_room_for,
                 work_is_handed_in_and_claimed_at_once,
+                work_that_is_claimed_at_once_passes_nobody,
                 a_job_that_runs_alone_is_claimed_only_alone,
             }
             race {

@@ -84,6 +84,7 @@ statements! {
     delete_setting
     discard
     enqueue
+    enqueue_for
     enqueue_new
     ensure_alone
     event_head

@@ -12,7 +12,7 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, ClaimMode, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
     JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
     QueueStats, ReplayCounts, Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
@@ -201,7 +201,7 @@ impl Store for PostgresStore {
 
     async fn enqueue_for(&self, call: Enqueue, claim: Claim) -> Result<(EnqueueReply, Vec<Claimed>)> {
         validate(&call)?;
-        if !enqueue::is_plain(&call) || call.jobs.is_empty() {
+        if !enqueue::is_plain(&call) || call.jobs.is_empty() || claim.mode != ClaimMode::Normal {
             return Ok((self.enqueue(call).await?, Vec::new()));
         }
         let inner = &*self.inner;

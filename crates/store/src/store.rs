@@ -28,8 +28,8 @@ pub trait Store: Send + Sync + 'static {
     /// Opens batches, creates jobs, seals batches: all of it or nothing.
     async fn enqueue(&self, call: Enqueue) -> Result<EnqueueReply>;
 
-    /// The same for a worker that waits for work: what it may run now is claimed in the same commit. A store that cannot do
-    /// that claims nothing.
+    /// The same for a worker that waits for work: what it may run now is claimed in the same commit, unless other work
+    /// stands before it. A store that cannot do that claims nothing.
     async fn enqueue_for(&self, call: Enqueue, claim: Claim) -> Result<(EnqueueReply, Vec<Claimed>)> {
         let _ = claim;
         Ok((self.enqueue(call).await?, Vec::new()))

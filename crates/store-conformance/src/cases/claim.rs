@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use redrive_model::limits::MAX_CLAIM;
-use redrive_model::{Done, LeaseToken, Outcome, Shown, State};
+use redrive_model::{Code, Done, LeaseToken, Outcome, Shown, State};
 use redrive_store::{Claim, ClaimMode, Enqueue, Enqueued, NewJob, Want, When};
 
 use crate::Harness;
@@ -234,6 +234,41 @@ pub async fn work_is_handed_in_and_claimed_at_once(h: &dyn Harness) {
     let held = Enqueue::jobs(vec![k.job_on(&["gateway"])]);
     let (_, claimed) = k.store.enqueue_for(held, k.ask(5)).await.unwrap();
     assert!(claimed.is_empty(), "a held target lets nobody pass");
+    k.audit().await;
+}
+
+/// Whoever is served at once passes nobody: not an older job, not a gate, not a pause, not a target's room, and not its own
+/// due time.
+pub async fn work_that_is_claimed_at_once_passes_nobody(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let older = k.put(vec![k.job()]).await[0];
+    let (_, claimed) = k.store.enqueue_for(Enqueue::jobs(vec![k.job()]), k.ask(1)).await.unwrap();
+    assert!(claimed.is_empty() || ids(&claimed) == [older], "{:?}", ids(&claimed));
+    k.claim_ids(10).await;
+
+    // The more urgent first, the later not yet, the refused never.
+    let later = NewJob { when: When::In(secs(60)), ..k.job() };
+    let urgent = NewJob { priority: 0, ..k.job() };
+    let refused = k.rejected(Code::NotPdf);
+    let call = Enqueue::jobs(vec![later.clone(), k.job(), refused.clone(), urgent.clone()]);
+    let (_, claimed) = k.store.enqueue_for(call, k.ask(1)).await.unwrap();
+    assert_eq!(ids(&claimed), [urgent.id]);
+    assert_eq!(k.row(refused.id).await.state, State::Failed);
+    k.claim_ids(10).await;
+    assert_eq!(k.row(later.id).await.state, State::Queued);
+
+    // A target has room for one here.
+    let both = Enqueue::jobs(vec![k.job_on(&["host:a"]), k.job_on(&["host:a"])]);
+    let ask = Claim { rooms: vec![(target("host:a"), 1)], ..k.ask(5) };
+    let (_, claimed) = k.store.enqueue_for(both.clone(), ask).await.unwrap();
+    assert_eq!(ids(&claimed), [both.jobs[0].id]);
+    k.claim_ids(10).await;
+
+    k.store.pause(None, "ann").await.unwrap();
+    let (_, claimed) = k.store.enqueue_for(Enqueue::jobs(vec![k.job()]), k.ask(5)).await.unwrap();
+    assert_eq!(claimed, []);
+    k.store.resume(None).await.unwrap();
+    assert_eq!(k.claim_ids(10).await.len(), 1);
     k.audit().await;
 }
 

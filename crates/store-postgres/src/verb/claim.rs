@@ -19,24 +19,13 @@ const WALK: i32 = 256;
 
 /// Takes up to `limit` jobs. With more lanes than one walk sees, the next claim goes on where this one stopped.
 pub(crate) async fn claim(inner: &Inner, claim: &Claim) -> sqlx::Result<Vec<Claimed>> {
-    if limit(claim) == 0 {
+    let limit = limit(claim);
+    if limit == 0 {
         return Ok(Vec::new());
     }
     let mut lent = inner.hot.take().await?;
-    let claimed = claim_in(lent.conn(), inner, claim).await;
+    let claimed = around(lent.conn(), inner, claim, limit).await;
     lent.settle(claimed)
-}
-
-/// The same on a connection of the caller's, perhaps within a transaction.
-pub(crate) async fn claim_in(
-    conn: &mut PgConnection,
-    inner: &Inner,
-    claim: &Claim,
-) -> sqlx::Result<Vec<Claimed>> {
-    match limit(claim) {
-        0 => Ok(Vec::new()),
-        limit => around(conn, inner, claim, limit).await,
-    }
 }
 
 fn limit(claim: &Claim) -> usize {
@@ -144,7 +133,7 @@ fn probe(claim: &Claim) -> Option<&str> {
     }
 }
 
-type Question<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+pub(crate) type Question<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 /// The walk's parameters, which both ways of claiming share.
 fn ask<'q>(
@@ -165,6 +154,20 @@ fn ask<'q>(
         .bind(from)
         .bind(WALK)
         .bind(probe(claim))
+        .bind(claim.rooms.iter().map(|(t, _)| t.as_str()).collect::<Vec<_>>())
+        .bind(claim.rooms.iter().map(|(_, room)| number(*room)).collect::<Vec<_>>())
+        .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
+}
+
+/// What [`enqueue_for`](crate::sql::Sql::enqueue_for) wants to know of the worker, after its jobs.
+pub(crate) fn born<'q>(insert: Question<'q>, claim: &'q Claim) -> Question<'q> {
+    let (names, rooms) = wants(claim);
+    insert
+        .bind(claim.worker.as_uuid())
+        .bind(names)
+        .bind(rooms)
+        .bind(number(limit(claim)))
+        .bind(instant::add_ms(0, claim.ttl))
         .bind(claim.rooms.iter().map(|(t, _)| t.as_str()).collect::<Vec<_>>())
         .bind(claim.rooms.iter().map(|(_, room)| number(*room)).collect::<Vec<_>>())
         .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
@@ -192,7 +195,7 @@ pub(crate) async fn leases_of(inner: &Inner, worker: WorkerId) -> sqlx::Result<V
 }
 
 /// The jobs of these rows, in the order of the queue: priority, due time, id.
-async fn read(conn: &mut PgConnection, inner: &Inner, rows: &[PgRow]) -> sqlx::Result<Vec<Claimed>> {
+pub(crate) async fn read(conn: &mut PgConnection, inner: &Inner, rows: &[PgRow]) -> sqlx::Result<Vec<Claimed>> {
     let ids = rows.iter().filter_map(|r| r.try_get::<Option<i32>, _>(4).transpose());
     let ids = ids.collect::<sqlx::Result<HashSet<i32>>>()?;
     let lanes = inner.lanes.get(conn, &inner.sql, &ids).await?;

@@ -9,10 +9,11 @@ use redrive_model::{BatchId, JobId, instant};
 use redrive_store::{
     BatchChange, Claim, Claimed, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When,
 };
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
 
 use super::batch;
+use super::claim::Question;
 use crate::lanes::LaneKey;
 use crate::row;
 use crate::store::Inner;
@@ -98,9 +99,26 @@ impl<'a> Columns<'a> {
             inputs: jobs.iter().map(|j| j.input.as_slice()).collect(),
         }
     }
+
+    /// A statement that takes them as its first parameters.
+    fn bind(self, statement: impl SqlSafeStr, lanes: &'a [i32]) -> Question<'a> {
+        sqlx::query(statement)
+            .bind(self.ids)
+            .bind(lanes)
+            .bind(self.owners)
+            .bind(self.due_in)
+            .bind(self.due_at)
+            .bind(self.max_attempts)
+            .bind(self.codes)
+            .bind(self.sentences)
+            .bind(self.keep)
+            .bind(self.labels)
+            .bind(self.inputs)
+    }
 }
 
-/// Creates plain jobs and claims for a worker that waits, in one commit. `None` when an id was taken: then nothing was done.
+/// Creates plain jobs; those that the worker may run at once are born claimed. `None` when an id was taken: then nothing was
+/// done.
 pub(crate) async fn with_claim(
     inner: &Inner,
     jobs: &[NewJob],
@@ -110,14 +128,12 @@ pub(crate) async fn with_claim(
     let refs: Vec<&NewJob> = jobs.iter().collect();
     let mut lent = inner.hot.take().await?;
     let done = async {
-        let mut tx = lent.conn().begin().await?;
-        if !insert_new(&mut tx, inner, &refs, lanes).await? {
-            tx.rollback().await?;
-            return Ok(None);
+        let insert = Columns::of(&refs).bind(inner.sql.enqueue_for.text(), lanes);
+        let made = super::claim::born(insert, claim).fetch_all(&mut *lent.conn()).await;
+        match unless_taken(made)? {
+            Some(rows) => Ok(Some(super::claim::read(lent.conn(), inner, &rows).await?)),
+            None => Ok(None),
         }
-        let claimed = super::claim::claim_in(&mut tx, inner, claim).await?;
-        tx.commit().await?;
-        Ok(Some(claimed))
     }
     .await;
     lent.settle(done)
@@ -130,24 +146,15 @@ pub(crate) async fn insert_new(
     jobs: &[&NewJob],
     lanes: &[i32],
 ) -> sqlx::Result<bool> {
-    let c = Columns::of(jobs);
-    let done = sqlx::query(inner.sql.enqueue_new.text())
-        .bind(c.ids)
-        .bind(lanes)
-        .bind(c.owners)
-        .bind(c.due_in)
-        .bind(c.due_at)
-        .bind(c.max_attempts)
-        .bind(c.codes)
-        .bind(c.sentences)
-        .bind(c.keep)
-        .bind(c.labels)
-        .bind(c.inputs)
-        .execute(conn)
-        .await;
+    let done = Columns::of(jobs).bind(inner.sql.enqueue_new.text(), lanes).execute(conn).await;
+    Ok(unless_taken(done)?.is_some())
+}
+
+/// Nothing when an id was taken.
+fn unless_taken<T>(done: sqlx::Result<T>) -> sqlx::Result<Option<T>> {
     match done {
-        Ok(_) => Ok(true),
-        Err(sqlx::Error::Database(db)) if db.is_unique_violation() => Ok(false),
+        Ok(done) => Ok(Some(done)),
+        Err(sqlx::Error::Database(db)) if db.is_unique_violation() => Ok(None),
         Err(error) => Err(error),
     }
 }
