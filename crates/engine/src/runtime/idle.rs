@@ -1,10 +1,13 @@
 //! A worker that waits for work is served by whoever enqueues in the same process: the job is handed in and claimed in one
 //! commit instead of two, and its handler starts at once.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use redrive_store::{Claimed, Enqueue, EnqueueReply, NewJob, StoreError, When};
+use tokio::runtime::Handle;
 
 use super::{Worker, claim, give_back};
 
@@ -48,11 +51,11 @@ impl Idle {
     }
 }
 
-/// Hands the jobs in and claims for the worker in the same commit. It is done where the worker lives, and goes on when the
-/// caller does not wait for it: a claim that nobody hears of would be lost for the length of a lease.
+/// Hands the jobs in and claims for the worker in the same commit. It goes on where the worker lives when the caller does not
+/// wait for it: a claim that nobody hears of would be lost for the length of a lease.
 pub(crate) async fn serve(worker: Arc<Worker>, call: Enqueue) -> redrive_store::Result<EnqueueReply> {
     let runtime = worker.runtime.clone();
-    let serving = runtime.spawn(async move {
+    let serving = async move {
         match worker.store.enqueue_for(call.clone(), claim::question(&worker)).await {
             Ok((reply, claimed)) => {
                 start(&worker, claimed).await;
@@ -65,8 +68,36 @@ pub(crate) async fn serve(worker: Arc<Worker>, call: Enqueue) -> redrive_store::
             }
             Err(error) => Err(error),
         }
-    });
-    serving.await.unwrap_or_else(|error| Err(StoreError::Unknown { reason: error.to_string() }))
+    };
+    Kept { work: Some(Box::pin(serving)), runtime }.await
+}
+
+/// Work that its caller may leave but not stop: it runs in the caller's task, which costs no switch to another thread, and
+/// moves to a task of its own when the caller is dropped.
+struct Kept<F: Future<Output: Send> + Send + 'static> {
+    work: Option<Pin<Box<F>>>,
+    runtime: Handle,
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Future for Kept<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let Some(work) = self.work.as_mut() else { return Poll::Pending };
+        let ended = work.as_mut().poll(cx);
+        if ended.is_ready() {
+            self.work = None;
+        }
+        ended
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Drop for Kept<F> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.runtime.spawn(work);
+        }
+    }
 }
 
 /// Starts what was claimed; what may not run any more is given back.

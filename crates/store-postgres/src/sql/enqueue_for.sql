@@ -4,7 +4,9 @@
 -- any others, and the claim chooses. The gates are those of `claim`.
 WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now, pg_current_xact_id() AS id),
 few AS MATERIALIZED (
-    SELECT l.id FROM unnest($13::text[]) AS want (workload) JOIN redrive.lanes l ON l.workload = want.workload
+    SELECT l.id, l.workload, l.priority, want.room, want.per_target
+    FROM unnest($13::text[], $14::int8[], $19::int8[]) AS want (workload, room, per_target)
+    JOIN redrive.lanes l ON l.workload = want.workload
     WHERE NOT l.alone LIMIT 65
 ),
 gates AS MATERIALIZED (
@@ -13,13 +15,11 @@ gates AS MATERIALIZED (
     WHERE (b.blocked_until IS NOT NULL OR b.admits IS NOT NULL) AND (b.blocked_until > clock.now OR b.admits IS NOT NULL)
 ),
 admitted AS MATERIALIZED (
-    SELECT l.id, l.priority, least(want.room, own.room, $15::int8) AS room
-    FROM few
-    JOIN redrive.lanes l ON l.id = few.id
-    JOIN unnest($13::text[], $14::int8[], $19::int8[]) AS want (workload, room, per_target) ON want.workload = l.workload
+    SELECT l.id, l.priority, least(l.room, own.room, $15::int8) AS room
+    FROM few AS l
     CROSS JOIN LATERAL (
-        SELECT CASE WHEN want.per_target IS NOT NULL OR cardinality($17::text[]) > 0 THEN (
-            SELECT min(coalesce(r.room, want.per_target)) FROM redrive.lane_targets t
+        SELECT CASE WHEN l.per_target IS NOT NULL OR cardinality($17::text[]) > 0 THEN (
+            SELECT min(coalesce(r.room, l.per_target)) FROM redrive.lane_targets t
             LEFT JOIN unnest($17::text[], $18::int8[]) AS r (target, room) ON r.target = t.target WHERE t.lane = l.id
         ) END AS room
     ) AS own

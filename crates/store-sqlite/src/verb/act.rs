@@ -9,6 +9,7 @@ use redrive_store::{Acted, BatchChange, DeadState, EventKind, GiveUp, NewEvent, 
 use rusqlite::params;
 
 use super::batch;
+use super::groups::Groups;
 use super::finish::{Before, in_lane, lookup};
 use super::record::{self, Dead, Ended, execute, find};
 use crate::row::{self, blob};
@@ -66,7 +67,8 @@ pub(crate) fn retry(tx: &mut Tx<'_>, jobs: &[JobId], by: &RetryBy) -> Result<Vec
 }
 
 pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
-    each(tx, &call.jobs, |tx, id, before| {
+    let mut groups = Groups::default();
+    let acted = each(tx, &call.jobs, |tx, id, before| {
         if before.state != State::Queued {
             return Ok(Acted::WrongState(before.state));
         }
@@ -83,8 +85,8 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
             fingerprint: &call.fingerprint,
         };
         let offset = record::dead(tx, &dead)?;
-        let workload = tx.lanes.get(before.lane)?.workload.clone();
-        record::group(tx, id, &workload, &call.failure, &call.fingerprint, call.target.as_ref(), true)?;
+        let workload = &tx.lanes.get(before.lane)?.workload;
+        groups.count(id, workload, &call.failure, &call.fingerprint, call.target.as_ref(), true);
         tx.tallies.remove(before.lane, State::Queued);
         tx.tallies.add(before.lane, State::Failed);
         if let Some(batch) = before.batch {
@@ -93,7 +95,9 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
             batch::apply(tx, batch, &change)?;
         }
         Ok(Acted::Done)
-    })
+    })?;
+    groups.write(tx)?;
+    Ok(acted)
 }
 
 pub(crate) fn reschedule(tx: &mut Tx<'_>, jobs: &[JobId], due_at: Timestamp) -> Result<Vec<Acted>> {

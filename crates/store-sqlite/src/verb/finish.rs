@@ -8,6 +8,7 @@ use redrive_store::{
 use rusqlite::{Row, params};
 
 use super::batch;
+use super::groups::Groups;
 use super::record::{self, Dead, Ended, execute, find};
 use super::success::Success;
 use crate::lanes::LaneKey;
@@ -22,6 +23,7 @@ pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finishe
     validate_finishes(finishes)?;
     let conn = tx.conn;
     let mut success = None;
+    let mut groups = Groups::default();
     let mut answers = Vec::with_capacity(finishes.len());
     for f in finishes {
         answers.push(match &f.step {
@@ -32,9 +34,10 @@ pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finishe
                 };
                 succeed(tx, success, f)?
             }
-            Step::Requeue { .. } | Step::Fail { .. } => one(tx, f)?,
+            Step::Requeue { .. } | Step::Fail { .. } => one(tx, f, &mut groups)?,
         });
     }
+    groups.write(tx)?;
     Ok(answers)
 }
 
@@ -103,7 +106,7 @@ pub(crate) fn lookup(tx: &Tx<'_>, job: JobId) -> Result<Option<Before>> {
     find(tx.conn, sql::LOOKUP, params![blob(job.as_uuid())], Before::read)
 }
 
-fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
+fn one<'f>(tx: &mut Tx<'_>, f: &'f Finish, groups: &mut Groups<'f>) -> Result<Finished> {
     let Some(before) = lookup(tx, f.lease.job)? else { return Ok(Finished::Lost) };
     if !before.may_end(f, tx.now) {
         return late(tx, f);
@@ -146,7 +149,7 @@ fn one(tx: &mut Tx<'_>, f: &Finish) -> Result<Finished> {
             report: Some(&f.report),
         },
     )?;
-    let dead = bury(tx, f, &before)?;
+    let dead = bury(tx, f, &before, groups)?;
     if state.is_terminal() {
         tx.tallies.remove(before.lane, State::Processing);
         tx.tallies.add(before.lane, state);
@@ -201,7 +204,12 @@ pub(crate) fn in_lane(tx: &mut Tx<'_>, lane: i64, alone: bool) -> Result<i64> {
 }
 
 /// Groups the failure, and keeps the job for people when it was given up.
-fn bury(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Option<redrive_model::Offset>> {
+fn bury<'f>(
+    tx: &Tx<'_>,
+    f: &'f Finish,
+    before: &Before,
+    groups: &mut Groups<'f>,
+) -> Result<Option<redrive_model::Offset>> {
     let (Some(failure), Some(fingerprint)) = (&f.report.failure, &f.report.fingerprint) else {
         return Ok(None);
     };
@@ -221,7 +229,7 @@ fn bury(tx: &Tx<'_>, f: &Finish, before: &Before) -> Result<Option<redrive_model
         )?),
         Step::Complete { .. } | Step::Requeue { .. } => None,
     };
-    record::group(tx, f.lease.job, workload, failure, fingerprint, target, dead.is_some())?;
+    groups.count(f.lease.job, workload, failure, fingerprint, target, dead.is_some());
     Ok(dead)
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod claim;
 pub(crate) mod desk;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
+pub(crate) mod groups;
 pub(crate) mod lease;
 pub(crate) mod purge;
 pub(crate) mod record;

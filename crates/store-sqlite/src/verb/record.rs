@@ -1,9 +1,9 @@
-//! The writes that accompany every transition: event, attempt, dead letter, group.
+//! The writes that accompany every transition: event, attempt, dead letter.
 
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::limits::MAX_CONTEXT_BYTES;
-use redrive_model::{Failure, JobId, LeaseToken, Offset, Target, WorkloadName};
+use redrive_model::{Failure, JobId, LeaseToken, Offset};
 use redrive_store::{EventKind, Report, Result};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -141,33 +141,6 @@ pub(crate) fn dead(tx: &Tx<'_>, d: &Dead<'_>) -> Result<Offset> {
         |row| row.get(0),
     )?;
     Ok(Offset(offset.unwrap_or_default()))
-}
-
-/// Counts a failed attempt, and a dead letter where it became one, in its group.
-pub(crate) fn group(
-    tx: &Tx<'_>,
-    job: JobId,
-    workload: &WorkloadName,
-    failure: &Failure,
-    fingerprint: &Fingerprint,
-    target: Option<&Target>,
-    died: bool,
-) -> Result<()> {
-    execute(
-        tx.conn,
-        sql::UPSERT_GROUP,
-        params![
-            fingerprint.as_str(),
-            workload.as_str(),
-            failure.code.name(),
-            target.map(Target::as_str),
-            failure.message,
-            blob(job.as_uuid()),
-            tx.now,
-            i64::from(died)
-        ],
-    )
-    .map(drop)
 }
 
 /// The context as JSON, bounded.
