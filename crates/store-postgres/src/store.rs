@@ -12,7 +12,7 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, ClaimMode, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
     JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
     QueueStats, ReplayCounts, Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
@@ -30,7 +30,7 @@ use crate::read::{dead, desk as desk_read, jobs, overview, trail};
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, breaker, claim, desk, finish, lease, purge};
+use crate::verb::{act, born, breaker, claim, desk, finish, lease, purge};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -201,12 +201,12 @@ impl Store for PostgresStore {
 
     async fn enqueue_for(&self, call: Enqueue, claim: Claim) -> Result<(EnqueueReply, Vec<Claimed>)> {
         validate(&call)?;
-        if !enqueue::is_plain(&call) || call.jobs.is_empty() || claim.mode != ClaimMode::Normal {
+        if !born::can_be(&call, &claim) {
             return Ok((self.enqueue(call).await?, Vec::new()));
         }
         let inner = &*self.inner;
         let lanes = repeating!(enqueue::lanes(inner, &call.jobs))?;
-        match once!(enqueue::with_claim(inner, &call.jobs, &lanes, &claim))? {
+        match once!(born::create(inner, &call.jobs, &lanes, &claim))? {
             Some(claimed) => {
                 // Others hear only of what is left.
                 if claimed.len() < call.jobs.len() {

@@ -159,20 +159,6 @@ fn ask<'q>(
         .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
 }
 
-/// What [`enqueue_for`](crate::sql::Sql::enqueue_for) wants to know of the worker, after its jobs.
-pub(crate) fn born<'q>(insert: Question<'q>, claim: &'q Claim) -> Question<'q> {
-    let (names, rooms) = wants(claim);
-    insert
-        .bind(claim.worker.as_uuid())
-        .bind(names)
-        .bind(rooms)
-        .bind(number(limit(claim)))
-        .bind(instant::add_ms(0, claim.ttl))
-        .bind(claim.rooms.iter().map(|(t, _)| t.as_str()).collect::<Vec<_>>())
-        .bind(claim.rooms.iter().map(|(_, room)| number(*room)).collect::<Vec<_>>())
-        .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
-}
-
 fn wants(claim: &Claim) -> (Vec<&str>, Vec<i64>) {
     wanted(claim).map(|w| (w.workload.as_str(), number(w.limit))).unzip()
 }
@@ -195,7 +181,7 @@ pub(crate) async fn leases_of(inner: &Inner, worker: WorkerId) -> sqlx::Result<V
 }
 
 /// The jobs of these rows, in the order of the queue: priority, due time, id.
-pub(crate) async fn read(conn: &mut PgConnection, inner: &Inner, rows: &[PgRow]) -> sqlx::Result<Vec<Claimed>> {
+async fn read(conn: &mut PgConnection, inner: &Inner, rows: &[PgRow]) -> sqlx::Result<Vec<Claimed>> {
     let ids = rows.iter().filter_map(|r| r.try_get::<Option<i32>, _>(4).transpose());
     let ids = ids.collect::<sqlx::Result<HashSet<i32>>>()?;
     let lanes = inner.lanes.get(conn, &inner.sql, &ids).await?;

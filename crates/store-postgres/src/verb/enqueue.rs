@@ -6,9 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use redrive_model::{BatchId, JobId, instant};
-use redrive_store::{
-    BatchChange, Claim, Claimed, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When,
-};
+use redrive_store::{BatchChange, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
 use sqlx::{PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
 
@@ -65,7 +63,7 @@ pub(crate) async fn lanes(inner: &Inner, jobs: &[NewJob]) -> sqlx::Result<Vec<i3
 }
 
 /// New jobs, column by column.
-struct Columns<'a> {
+pub(crate) struct Columns<'a> {
     ids: Vec<Uuid>,
     owners: Vec<Option<&'a str>>,
     due_in: Vec<Option<i64>>,
@@ -79,7 +77,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(jobs: &[&'a NewJob]) -> Self {
+    pub(crate) fn of(jobs: &[&'a NewJob]) -> Self {
         let due = jobs.iter().map(|j| match j.when {
             When::In(wait) => (Some(instant::add_ms(0, wait)), None),
             When::At(at) => (None, Some(instant::to_millis(at))),
@@ -101,7 +99,7 @@ impl<'a> Columns<'a> {
     }
 
     /// A statement that takes them as its first parameters.
-    fn bind(self, statement: impl SqlSafeStr, lanes: &'a [i32]) -> Question<'a> {
+    pub(crate) fn bind(self, statement: impl SqlSafeStr, lanes: &'a [i32]) -> Question<'a> {
         sqlx::query(statement)
             .bind(self.ids)
             .bind(lanes)
@@ -117,28 +115,6 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Creates plain jobs; those that the worker may run at once are born claimed. `None` when an id was taken: then nothing was
-/// done.
-pub(crate) async fn with_claim(
-    inner: &Inner,
-    jobs: &[NewJob],
-    lanes: &[i32],
-    claim: &Claim,
-) -> sqlx::Result<Option<Vec<Claimed>>> {
-    let refs: Vec<&NewJob> = jobs.iter().collect();
-    let mut lent = inner.hot.take().await?;
-    let done = async {
-        let insert = Columns::of(&refs).bind(inner.sql.enqueue_for.text(), lanes);
-        let made = super::claim::born(insert, claim).fetch_all(&mut *lent.conn()).await;
-        match unless_taken(made)? {
-            Some(rows) => Ok(Some(super::claim::read(lent.conn(), inner, &rows).await?)),
-            None => Ok(None),
-        }
-    }
-    .await;
-    lent.settle(done)
-}
-
 /// Creates plain jobs, all of them; `false` when an id was taken and none was created.
 pub(crate) async fn insert_new(
     conn: &mut PgConnection,
@@ -151,7 +127,7 @@ pub(crate) async fn insert_new(
 }
 
 /// Nothing when an id was taken.
-fn unless_taken<T>(done: sqlx::Result<T>) -> sqlx::Result<Option<T>> {
+pub(crate) fn unless_taken<T>(done: sqlx::Result<T>) -> sqlx::Result<Option<T>> {
     match done {
         Ok(done) => Ok(Some(done)),
         Err(sqlx::Error::Database(db)) if db.is_unique_violation() => Ok(None),

@@ -2,6 +2,7 @@
 
 pub(crate) mod act;
 pub(crate) mod batch;
+pub(crate) mod born;
 pub(crate) mod breaker;
 pub(crate) mod claim;
 pub(crate) mod desk;

@@ -9,8 +9,8 @@ use redrive_store::{Acted, BatchChange, DeadState, EventKind, GiveUp, NewEvent, 
 use rusqlite::params;
 
 use super::batch;
-use super::groups::Groups;
 use super::finish::{Before, in_lane, lookup};
+use super::groups::Groups;
 use super::record::{self, Dead, Ended, execute, find};
 use crate::row::{self, blob};
 use crate::sql;
