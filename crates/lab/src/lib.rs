@@ -4,6 +4,7 @@
 //! the fault tools. No crate depends on this one, so nothing here can leak into a user's build.
 
 pub mod bench;
+pub mod faulty;
 pub mod protocol;
 pub mod proxy;
 pub mod worker;

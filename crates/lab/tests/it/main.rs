@@ -16,6 +16,7 @@
 //! | 18 | the database server crashes | `server_crash.rs` |
 //! | 19, 20 | the answer to a commit is lost | `lost_answers.rs` |
 //! | 21, 22 | the database is refused or silent for longer than a lease | `outage.rs` |
+//! | 25 | any single fault of any call to the store | `nth_fault/` |
 //! | 30 | killed while closing its SQLite file | `closing.rs` |
 //! | I11 | eight processes and one probe | `probe_race.rs` |
 //!
@@ -36,6 +37,7 @@ mod drained;
 mod killed;
 mod kit;
 mod lost_answers;
+mod nth_fault;
 mod outage;
 mod poison;
 mod probe_race;

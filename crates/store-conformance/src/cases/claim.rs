@@ -248,8 +248,9 @@ pub async fn work_that_is_claimed_at_once_passes_nobody(h: &dyn Harness) {
 
     // The more urgent first, the later not yet.
     let later = NewJob { when: When::In(secs(60)), ..k.job() };
+    let usual = k.job();
     let urgent = NewJob { priority: 0, ..k.job() };
-    let call = Enqueue::jobs(vec![later.clone(), k.job(), urgent.clone()]);
+    let call = Enqueue::jobs(vec![later.clone(), usual, urgent.clone()]);
     let (_, claimed) = k.store.enqueue_for(call, k.ask(1)).await.unwrap();
     assert_eq!(ids(&claimed), [urgent.id]);
     k.claim_ids(10).await;

@@ -11,7 +11,7 @@ WITH clock AS MATERIALIZED (
 ),
 input AS MATERIALIZED (
     SELECT i.*, clock.now, CASE WHEN clock.id IS NOT NULL THEN nextval('redrive.events_seq_seq') END AS seq,
-           i.due_in = 0 AND i.room AND clock.clear AND NOT EXISTS (
+           i.room AND clock.clear AND NOT EXISTS (
                SELECT 1 FROM redrive.jobs q WHERE q.state = 'queued' AND q.lane = i.lane AND q.due_at <= clock.now
            ) AS claimed
     FROM clock, unnest($1::uuid[], $2::int4[], $3::text[], $4::int8[], $5::int8[], $6::int4[], $7::text[], $8::text[], $9::int8[],

@@ -1,0 +1,89 @@
+//! Every verb of the store, sent through the wire that breaks.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use redrive_model::breaker::Breaker;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_store::{
+    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
+    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
+    ReplayCounts, Result, RetryBy, SettingRow, Store, Swapped, WorkerBeat, WorkerRow,
+};
+
+use super::{Faulty, Kind};
+
+macro_rules! verbs {
+    ($($kind:ident $verb:ident($($name:ident: $type:ty),*) -> $answer:ty;)+) => {
+        #[async_trait]
+        impl Store for Faulty {
+            $(
+                async fn $verb(&self, $($name: $type),*) -> Result<$answer> {
+                    self.through(Kind::$kind, stringify!($verb), self.inner.$verb($($name),*)).await
+                }
+            )+
+
+            async fn wait_for_work(&self, at_most: Duration) {
+                self.hint(at_most).await;
+            }
+        }
+    };
+}
+
+verbs! {
+    Read now() -> Timestamp;
+    Write enqueue(call: Enqueue) -> EnqueueReply;
+    Write enqueue_for(call: Enqueue, claim: Claim) -> (EnqueueReply, Vec<Claimed>);
+    Write publish(events: Vec<NewEvent>) -> ();
+    Write claim(claim: Claim) -> Vec<Claimed>;
+    Write extend(worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Vec<Extension>;
+    Write save_state(lease: Lease, state: Vec<u8>) -> bool;
+    Write report_progress(lease: Lease, progress: Progress) -> bool;
+    Write finish(finishes: Vec<Finish>) -> Vec<Finished>;
+    Read leases_of(worker: WorkerId) -> Vec<Claimed>;
+    Read expired(workloads: Option<&[WorkloadName]>, limit: usize) -> Vec<Expired>;
+    Write beat(beat: WorkerBeat) -> ();
+    Read workers() -> Vec<WorkerRow>;
+    Read waits_alone(workloads: &[WorkloadName]) -> bool;
+    Read next_due() -> Option<Timestamp>;
+    Write cancel(jobs: Vec<JobId>, keep: Option<Duration>) -> Vec<Acted>;
+    Write retry(jobs: Vec<JobId>, by: RetryBy) -> Vec<Acted>;
+    Write give_up(call: GiveUp) -> Vec<Acted>;
+    Write reschedule(jobs: Vec<JobId>, due_at: Timestamp) -> Vec<Acted>;
+    Write discard(offsets: Vec<Offset>) -> u64;
+    Write move_group(group: &Fingerprint, to: GroupState) -> bool;
+    Write pause(workload: Option<&WorkloadName>, by: &str) -> ();
+    Write resume(workload: Option<&WorkloadName>) -> ();
+    Read paused() -> Vec<String>;
+    Write note_act(act: NewAct) -> i64;
+    Write conclude_act(number: i64, outcome: &str) -> ();
+    Read acts(page: PageRequest) -> Page<ActRow>;
+    Write set_setting(key: &str, value: Option<&str>, by: &str) -> ();
+    Read settings(prefix: &str) -> Vec<SettingRow>;
+    Read breakers() -> Vec<BreakerRow>;
+    Read breaker(target: &Target) -> Option<BreakerRow>;
+    Write swap_breaker(target: &Target, expected: Option<i64>, breaker: &Breaker) -> Swapped;
+    Read job(id: JobId) -> Option<JobRow>;
+    Read jobs(filter: JobFilter, page: PageRequest) -> Page<JobRow>;
+    Read payload(job: JobId) -> Option<Payload>;
+    Read replay_counts(replay: ReplayId) -> ReplayCounts;
+    Read attempts(job: JobId) -> Vec<AttemptRow>;
+    Read job_events(job: JobId) -> Vec<Event>;
+    Read events_after(after: EventSeq, limit: usize) -> Vec<Event>;
+    Read last_event() -> EventSeq;
+    Read batch(id: BatchId) -> Option<BatchRow>;
+    Read dead_letters(filter: DeadFilter, page: PageRequest) -> Page<DeadRow>;
+    Read count_dead(filter: DeadFilter) -> u64;
+    Read dead_letter(offset: Offset) -> Option<DeadRow>;
+    Read groups(filter: GroupFilter, page: PageRequest) -> Page<GroupRow>;
+    Read counts() -> Counts;
+    Read queue() -> QueueStats;
+    Write expire(jobs: Vec<JobId>) -> Vec<Acted>;
+    Write purge(chunk: Purge) -> Purged;
+    Write purge_events(upto: EventSeq, limit: usize) -> u64;
+    Write prune_attempts(job: JobId, keep: usize) -> u64;
+    Write forget(before: Timestamp) -> u64;
+}
