@@ -56,10 +56,10 @@ def everything():
     """All contestants that could be built, ours first, and what could not be."""
     ours, peers = targets()
     say("building redrive")
-    engine = cargo(ROOT, ours, "-p", "redrive-lab", "--bin", "bench-engine").get("bench-engine")
+    engine = cargo(ROOT, ours, "-p", "redrive-cli", "--bin", "redrive").get("redrive")
     if not engine:
         sys.exit("redrive itself does not build")
-    found = [Contestant("redrive", on, [engine, "--json", "--runs", "1"], ours=True) for on in ("postgres", "sqlite")]
+    found = [Contestant("redrive", on, [engine, "bench", "--json", "--runs", "1"], ours=True) for on in ("postgres", "sqlite")]
     missing = []
     say("building the peers")
     built = cargo(BENCH, peers, "--workspace")

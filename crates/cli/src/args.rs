@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as Group, Parser, Subcommand};
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 /// A durable job engine that treats failure as the main event.
 #[derive(Debug, Parser)]
@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Bring the database's schema up to date
     Migrate(Database),
+    /// Measure the engine on this machine, on databases that are made for it and removed
+    Bench(Bench),
     /// Say what a failure code means and what to do about it
     Explain {
         /// The code, for example GW_TIMEOUT
@@ -46,4 +48,58 @@ pub(crate) struct Serve {
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) database: Database,
+}
+
+/// What to measure, and where.
+#[derive(Debug, Group)]
+pub(crate) struct Bench {
+    /// Measure SQLite on the disk of this folder [default: the current one, unless --postgres is given]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) sqlite: Option<PathBuf>,
+    /// Measure on this Postgres server; each measurement makes a database there and drops it
+    #[arg(long, value_name = "URL")]
+    pub(crate) postgres: Option<String>,
+    /// Only these
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "drain,failures,pickup,enqueue,bulk")]
+    pub(crate) only: Vec<What>,
+    /// Jobs per measurement
+    #[arg(long, default_value_t = 20_000)]
+    pub(crate) jobs: usize,
+    /// Samples of the pick-up latency
+    #[arg(long, default_value_t = 300)]
+    pub(crate) samples: usize,
+    /// How often everything is measured
+    #[arg(long, default_value_t = 3)]
+    pub(crate) runs: usize,
+    /// Seconds that a worker at rest is watched
+    #[arg(long, default_value_t = 20)]
+    pub(crate) watch: u64,
+    /// Seconds a lease lasts in the worker that is killed
+    #[arg(long, default_value_t = 60)]
+    pub(crate) ttl: u64,
+    /// Print one JSON object per figure, as soon as it is there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Be the worker process that is watched or killed; its database's URL comes by stdin
+    #[arg(long, hide = true)]
+    pub(crate) worker: bool,
+}
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum What {
+    /// A full queue to its end
+    Drain,
+    /// The same, each job failing once
+    Failures,
+    /// Idle worker, one job: until its handler runs
+    Pickup,
+    /// One at a time from 8 callers
+    Enqueue,
+    /// All at once
+    Bulk,
+    /// A worker with nothing to do
+    Rest,
+    /// kill -9 until the job runs again
+    Kill,
 }

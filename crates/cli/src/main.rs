@@ -1,6 +1,7 @@
 //! The `redrive` command: the only place where settings are read and concrete things meet.
 
 mod args;
+mod bench;
 mod command;
 mod exit;
 mod settings;
@@ -16,6 +17,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match args.command {
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Migrate(database) => command::migrate::run(&database),
+        Command::Bench(bench) => command::bench::run(&bench),
         Command::Explain { code } => command::explain::run(&code),
     };
     match outcome {

@@ -18,7 +18,7 @@ pub struct Options {
     pub build: String,
     /// How long a lease lasts without being extended.
     pub lease_ttl: Duration,
-    /// How often expired leases are looked for.
+    /// How often expired leases are looked for; with short leases, four times per lease.
     pub sweep: Duration,
     /// How many expired leases are taken back at once.
     pub reclaim_limit: usize,
@@ -62,6 +62,11 @@ impl Options {
     /// Leases are extended this often: four times per lease.
     pub(crate) fn beat(&self) -> Duration {
         self.lease_ttl / 4
+    }
+
+    /// Short leases are looked for more often, or a job would wait longer for the look than for its lease.
+    pub(crate) fn sweep(&self) -> Duration {
+        self.sweep.min(self.beat())
     }
 
     /// How long a handler may take to end: never longer than what is left of its lease when it is told.

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod bench;
 pub(crate) mod explain;
 pub(crate) mod migrate;
 pub(crate) mod serve;

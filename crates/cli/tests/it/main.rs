@@ -7,6 +7,7 @@
     reason = "tests: a broken expectation is a failed test"
 )]
 
+mod bench;
 mod explain;
 mod process;
 mod serve;

@@ -35,7 +35,7 @@ impl Permanent for Reclaim {
                 .await
                 .map_err(|error| Failure::new(Code::StorageUnavailable, error))?;
             // Spread, so that many processes do not look at the same instant.
-            let spread = self.options.sweep.mul_f64(0.8 + 0.4 * ids::fraction());
+            let spread = self.options.sweep().mul_f64(0.8 + 0.4 * ids::fraction());
             tokio::select! {
                 () = tokio::time::sleep(spread) => {}
                 () = ctx.cancelled() => {}

@@ -110,7 +110,7 @@ impl Engine {
         shape(report, row);
         match row.state {
             State::Processing => {
-                let bound = self.options().lease_ttl.saturating_mul(OVERDUE_LEASES) + self.options().sweep;
+                let bound = self.options().lease_ttl.saturating_mul(OVERDUE_LEASES) + self.options().sweep();
                 if row.lease_expires_at.is_some_and(|end| instant::between(end, now) > bound) {
                     report.wrong(Some(row.id), "its lease ran out long ago and nobody has taken it back");
                 }

@@ -118,7 +118,7 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
 /// worker looks now and then, half as often.
 pub(crate) async fn safety_net(worker: Arc<Worker>) {
     loop {
-        let wait = worker.options.sweep.mul_f64(1.6 + 0.4 * crate::ids::fraction());
+        let wait = worker.options.sweep().mul_f64(1.6 + 0.4 * crate::ids::fraction());
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = worker.stopped.cancelled() => return,

@@ -22,7 +22,7 @@ const DISAGREED: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(worker: Arc<Worker>) {
     let mut failures = 0u32;
-    let mut alone = tokio::time::interval(worker.options.sweep);
+    let mut alone = tokio::time::interval(worker.options.sweep());
     alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !worker.draining.is_cancelled() {
         start_what_fits(&worker);

@@ -94,13 +94,7 @@ pub fn per_second(n: usize, started: Instant) -> f64 {
 /// Resident memory of this process in MiB.
 #[must_use]
 pub fn resident_mib() -> f64 {
-    resident_mib_of("self")
-}
-
-/// Resident memory of a process in MiB.
-#[must_use]
-pub fn resident_mib_of(process: &str) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))

@@ -1,11 +1,9 @@
 //! Benchmarks: ratios within one run, on the same disk.
 //!
-//! [`engine`] is our side of the comparison with other job engines. The rest measures the stores against hand-written
-//! SQL on the same driver: the raw side makes the same row changes by hand-written loops on the same schema; the barest
-//! side only claims and deletes. Figures are medians of several rounds, and each round runs both sides one after the
-//! other.
+//! The stores against hand-written SQL on the same driver: the raw side makes the same row changes by hand-written loops on
+//! the same schema; the barest side only claims and deletes. Figures are medians of several rounds, and each round runs both
+//! sides one after the other. The engine's own benchmark is `redrive bench`.
 
-pub mod engine;
 pub mod measure;
 pub mod ours;
 pub mod raw_postgres;

@@ -10,7 +10,7 @@ use super::load::{Counter, DoNothing, FailOnce, Fragile, Nothing};
 use super::place::Place;
 
 /// Jobs per second, from the start of the worker until the last success is in the database.
-pub async fn drain(place: &Place, jobs: usize) -> Result<f64> {
+pub(crate) async fn drain(place: &Place, jobs: usize) -> Result<f64> {
     let engine = place.engine().await?;
     engine.enqueue_many(&vec![Nothing::new(); jobs]).await?;
     let counter = Counter::to(jobs);
@@ -20,7 +20,7 @@ pub async fn drain(place: &Place, jobs: usize) -> Result<f64> {
 }
 
 /// Executions per second, two per job: the first fails, the second succeeds.
-pub async fn failures(place: &Place, jobs: usize) -> Result<f64> {
+pub(crate) async fn failures(place: &Place, jobs: usize) -> Result<f64> {
     let engine = place.engine().await?;
     engine.enqueue_many(&vec![Fragile::new(); jobs]).await?;
     let counter = Counter::to(jobs * 2);

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 /// So many at once in one process, on every side.
-pub const CONCURRENCY: usize = 20;
+pub(crate) const CONCURRENCY: usize = 20;
 
 /// Counts to a number, and says when it is reached.
 #[derive(Debug, Default)]
-pub struct Counter {
+pub(crate) struct Counter {
     seen: AtomicUsize,
     goal: usize,
     reached: Notify,
@@ -23,7 +23,7 @@ pub struct Counter {
 impl Counter {
     /// Counts to this.
     #[must_use]
-    pub fn to(goal: usize) -> Arc<Self> {
+    pub(crate) fn to(goal: usize) -> Arc<Self> {
         Arc::new(Self { goal, ..Self::default() })
     }
 
@@ -34,27 +34,27 @@ impl Counter {
     }
 
     /// Waits for it.
-    pub async fn reached(&self) {
+    pub(crate) async fn reached(&self) {
         self.reached.notified().await;
     }
 }
 
 /// A hundred bytes.
 #[must_use]
-pub fn text() -> String {
+pub(crate) fn text() -> String {
     "x".repeat(100)
 }
 
 /// The input of a job that does nothing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Nothing {
+pub(crate) struct Nothing {
     text: String,
 }
 
 impl Nothing {
     /// With its hundred bytes.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { text: text() }
     }
 }
@@ -71,7 +71,7 @@ impl Input for Nothing {
 
 /// Does nothing, and counts it.
 #[derive(Debug)]
-pub struct DoNothing(pub Arc<Counter>);
+pub(crate) struct DoNothing(pub(crate) Arc<Counter>);
 
 impl Workload for DoNothing {
     type Input = Nothing;
@@ -88,7 +88,7 @@ impl Workload for DoNothing {
 
 /// Does nothing, and says when it started.
 #[derive(Debug)]
-pub struct SayWhen(pub mpsc::UnboundedSender<Instant>);
+pub(crate) struct SayWhen(pub(crate) mpsc::UnboundedSender<Instant>);
 
 impl Workload for SayWhen {
     type Input = Nothing;
@@ -105,14 +105,14 @@ impl Workload for SayWhen {
 
 /// The input of a job that fails once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Fragile {
+pub(crate) struct Fragile {
     text: String,
 }
 
 impl Fragile {
     /// With its hundred bytes.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { text: text() }
     }
 }
@@ -129,7 +129,7 @@ impl Input for Fragile {
 
 /// Fails at the first try and succeeds at the second, without a wait between them.
 #[derive(Debug)]
-pub struct FailOnce(pub Arc<Counter>);
+pub(crate) struct FailOnce(pub(crate) Arc<Counter>);
 
 impl Workload for FailOnce {
     type Input = Fragile;
@@ -155,7 +155,7 @@ impl Workload for FailOnce {
 
 /// The input of a job that never ends.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Endless;
+pub(crate) struct Endless;
 
 impl Input for Endless {
     const WORKLOAD: &'static str = "endless";
@@ -163,7 +163,7 @@ impl Input for Endless {
 
 /// Says that it runs, and goes on until it is told to end.
 #[derive(Debug)]
-pub struct GoOn(pub mpsc::UnboundedSender<Instant>);
+pub(crate) struct GoOn(pub(crate) mpsc::UnboundedSender<Instant>);
 
 impl Workload for GoOn {
     type Input = Endless;

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redrive::sqlx::{self, AssertSqlSafe, Connection, Executor, PgConnection};
 use redrive::{Engine, Options};
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tempfile::TempDir;
 
 const FILE: &str = "jobs.db";
 
 /// A fresh database.
 #[derive(Debug)]
-pub struct Place {
+pub(crate) struct Place {
     /// What [`Engine::open`] takes.
-    pub url: String,
+    pub(crate) url: String,
     kind: Kind,
 }
 
@@ -29,24 +29,28 @@ static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 impl Place {
     /// A new file in a folder of its own below this one.
-    pub fn sqlite(folder: &Path) -> Result<Self> {
-        let folder = tempfile::tempdir_in(folder)?;
+    pub(crate) fn sqlite(folder: &Path) -> Result<Self> {
+        let made = tempfile::tempdir_in(folder);
+        let folder = made.with_context(|| format!("cannot make a database in {}", folder.display()))?;
         let url = format!("sqlite:{}", folder.path().join(FILE).display());
         Ok(Self { url, kind: Kind::Sqlite { folder } })
     }
 
     /// A new database on this server, beside those that are there.
-    pub async fn postgres(server: &str) -> Result<Self> {
+    pub(crate) async fn postgres(server: &str) -> Result<Self> {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("redrive_bench_{}_{n}", std::process::id());
-        say(server, &format!("CREATE DATABASE {name}")).await?;
+        let made = say(server, &format!("CREATE DATABASE {name}")).await;
+        made.with_context(|| {
+            format!("cannot make a database on {}", redrive::model::redact::redact(server))
+        })?;
         let url = beside(server, &name)?;
         Ok(Self { url, kind: Kind::Postgres { server: server.to_owned(), name } })
     }
 
     /// Which database this is.
     #[must_use]
-    pub const fn on(&self) -> &'static str {
+    pub(crate) const fn on(&self) -> &'static str {
         match self.kind {
             Kind::Sqlite { .. } => "sqlite",
             Kind::Postgres { .. } => "postgres",
@@ -54,32 +58,32 @@ impl Place {
     }
 
     /// An engine with default settings.
-    pub async fn engine(&self) -> Result<Engine> {
+    pub(crate) async fn engine(&self) -> Result<Engine> {
         Ok(Engine::open(&self.url).await?)
     }
 
     /// An engine whose leases last this long.
-    pub async fn engine_with(url: &str, ttl: Duration) -> Result<Engine> {
+    pub(super) async fn engine_with(url: &str, ttl: Duration) -> Result<Engine> {
         Ok(Engine::open_with(url, Options { lease_ttl: ttl, ..Options::default() }).await?)
     }
 
     /// What a database in use has done long ago (statistics), and what a server would otherwise begin somewhere within the
     /// measurement. Every peer gets the same.
-    pub async fn settle(&self) -> Result<()> {
+    pub(crate) async fn settle(&self) -> Result<()> {
         match &self.kind {
             Kind::Postgres { .. } => {
                 say(&self.url, "VACUUM (ANALYZE)").await?;
                 say(&self.url, "CHECKPOINT").await
             }
             Kind::Sqlite { folder } => {
-                let database = rusqlite::Connection::open(folder.path().join(FILE))?;
+                let database = redrive::rusqlite::Connection::open(folder.path().join(FILE))?;
                 Ok(database.execute_batch("ANALYZE")?)
             }
         }
     }
 
     /// Removes it.
-    pub async fn remove(self) -> Result<()> {
+    pub(crate) async fn remove(self) -> Result<()> {
         if let Kind::Postgres { server, name } = &self.kind {
             say(server, &format!("DROP DATABASE {name} WITH (FORCE)")).await?;
         }

@@ -13,12 +13,12 @@ const REST: Duration = Duration::from_secs(1);
 
 /// So long before each sample, on every side: never in step with anybody's poll.
 #[must_use]
-pub fn gap(sample: usize) -> Duration {
+pub(crate) fn gap(sample: usize) -> Duration {
     Duration::from_millis(20 + (sample as u64 * 7) % 13)
 }
 
 /// One figure per sample.
-pub async fn pickup(place: &Place, samples: usize) -> Result<Vec<Duration>> {
+pub(crate) async fn pickup(place: &Place, samples: usize) -> Result<Vec<Duration>> {
     let engine = place.engine().await?;
     let (sender, mut starts) = mpsc::unbounded_channel();
     engine.register(SayWhen(sender));
@@ -34,4 +34,12 @@ pub async fn pickup(place: &Place, samples: usize) -> Result<Vec<Duration>> {
     }
     running.drain().await;
     Ok(took)
+}
+
+/// The value below which so many of a hundred lie.
+pub(crate) fn percentile(took: &[Duration], percent: usize) -> Duration {
+    let mut sorted = took.to_vec();
+    sorted.sort_unstable();
+    let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(at).copied().unwrap_or_default()
 }

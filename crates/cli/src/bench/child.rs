@@ -15,9 +15,12 @@ const READY: &str = "ready";
 /// Said when the endless job runs.
 const RUNS: &str = "runs";
 
-/// What the child process does: works until it is killed.
-pub async fn work(url: &str, ttl: Duration) -> Result<()> {
-    let engine = Place::engine_with(url, ttl).await?;
+/// What the child process does: works until it is killed. The database's URL, which may hold a password, comes by stdin: what
+/// stands on a command line is seen by everybody.
+pub(crate) async fn work(ttl: Duration) -> Result<()> {
+    let mut url = String::new();
+    std::io::stdin().read_line(&mut url)?;
+    let engine = Place::engine_with(url.trim_end(), ttl).await?;
     let (sender, mut starts) = mpsc::unbounded_channel();
     engine.register(DoNothing(Counter::to(usize::MAX)));
     engine.register(GoOn(sender));
@@ -37,19 +40,20 @@ fn say(word: &str) -> Result<()> {
 
 /// A worker process. It is killed when this is dropped.
 #[derive(Debug)]
-pub struct WorkerProcess {
+pub(crate) struct WorkerProcess {
     child: Child,
     said: BufReader<ChildStdout>,
 }
 
 impl WorkerProcess {
     /// Starts this very program as a worker and waits until it is there.
-    pub fn start(url: &str, ttl: Duration) -> Result<Self> {
+    pub(crate) fn start(url: &str, ttl: Duration) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["--worker", url, "--ttl", &ttl.as_secs().to_string()])
-            .stdin(Stdio::null())
+            .args(["bench", "--worker", "--ttl", &ttl.as_secs().to_string()])
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
+        writeln!(child.stdin.take().context("the child has no input")?, "{url}")?;
         let said = BufReader::new(child.stdout.take().context("the child has no output")?);
         let mut worker = Self { child, said };
         worker.wait_for(READY)?;
@@ -57,7 +61,7 @@ impl WorkerProcess {
     }
 
     /// Waits until the endless job runs there.
-    pub fn until_it_runs(&mut self) -> Result<()> {
+    pub(crate) fn until_it_runs(&mut self) -> Result<()> {
         self.wait_for(RUNS)
     }
 
@@ -74,12 +78,12 @@ impl WorkerProcess {
 
     /// Its process id.
     #[must_use]
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Ends it as `kill -9` does.
-    pub fn kill(&mut self) -> Result<()> {
+    pub(crate) fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())

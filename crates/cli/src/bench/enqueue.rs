@@ -6,13 +6,12 @@ use anyhow::Result;
 
 use super::load::Nothing;
 use super::place::Place;
-use crate::bench::measure::per_second;
 
 /// Callers at the same time, on every side.
-pub const CALLERS: usize = 8;
+pub(crate) const CALLERS: usize = 8;
 
 /// One job per call; each is durable before its caller goes on.
-pub async fn singles(place: &Place, jobs: usize) -> Result<f64> {
+pub(crate) async fn singles(place: &Place, jobs: usize) -> Result<f64> {
     let engine = place.engine().await?;
     place.settle().await?;
     let share = jobs / CALLERS;
@@ -31,15 +30,15 @@ pub async fn singles(place: &Place, jobs: usize) -> Result<f64> {
     for caller in callers {
         caller.await??;
     }
-    Ok(per_second(share * CALLERS, started))
+    Ok((share * CALLERS) as f64 / started.elapsed().as_secs_f64())
 }
 
 /// Everything in one call.
-pub async fn bulk(place: &Place, jobs: usize) -> Result<f64> {
+pub(crate) async fn bulk(place: &Place, jobs: usize) -> Result<f64> {
     let engine = place.engine().await?;
     place.settle().await?;
     let inputs = vec![Nothing::new(); jobs];
     let started = Instant::now();
     engine.enqueue_many(&inputs).await?;
-    Ok(per_second(jobs, started))
+    Ok(jobs as f64 / started.elapsed().as_secs_f64())
 }

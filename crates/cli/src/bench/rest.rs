@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 
 use super::child::WorkerProcess;
 use super::place::Place;
-use crate::bench::measure::resident_mib_of;
 
 /// The start is over after this.
 const SETTLED: Duration = Duration::from_secs(5);
@@ -15,15 +14,15 @@ const TICKS: f64 = 100.0;
 
 /// Share of one core, and resident memory.
 #[derive(Debug, Clone, Copy)]
-pub struct AtRest {
+pub(crate) struct AtRest {
     /// In percent of one core.
-    pub core_percent: f64,
+    pub(crate) core_percent: f64,
     /// In MiB.
-    pub resident_mib: f64,
+    pub(crate) resident_mib: f64,
 }
 
 /// Watches a worker process with default settings and an empty queue for this long.
-pub fn rest(place: &Place, ttl: Duration, watch: Duration) -> Result<AtRest> {
+pub(crate) fn rest(place: &Place, ttl: Duration, watch: Duration) -> Result<AtRest> {
     let worker = WorkerProcess::start(&place.url, ttl)?;
     std::thread::sleep(SETTLED);
     let (before, began) = (ticks(worker.id())?, Instant::now());
@@ -31,7 +30,7 @@ pub fn rest(place: &Place, ttl: Duration, watch: Duration) -> Result<AtRest> {
     let seconds = (ticks(worker.id())? - before) / TICKS;
     Ok(AtRest {
         core_percent: 100.0 * seconds / began.elapsed().as_secs_f64(),
-        resident_mib: resident_mib_of(&worker.id().to_string()),
+        resident_mib: resident_mib(worker.id())?,
     })
 }
 
@@ -42,4 +41,13 @@ fn ticks(process: u32) -> Result<f64> {
     let (_, fields) = stat.rsplit_once(')').context("no name in the process's state")?;
     let field = |n: usize| fields.split_whitespace().nth(n).and_then(|text| text.parse::<f64>().ok());
     Ok(field(11).context("no user time")? + field(12).context("no system time")?)
+}
+
+fn resident_mib(process: u32) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    Ok(kib.context("no resident memory")? / 1024.0)
 }

@@ -9,7 +9,7 @@ use super::load::Endless;
 use super::place::Place;
 
 /// Seconds from the kill until the job runs again. Another worker is started at once.
-pub async fn kill(place: &Place, ttl: Duration) -> Result<Duration> {
+pub(crate) async fn kill(place: &Place, ttl: Duration) -> Result<Duration> {
     let engine = place.engine().await?;
     engine.enqueue(&Endless).await?;
     drop(engine);
