@@ -3,9 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use redrive_model::{
-    BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName, instant,
-};
+use redrive_model::{BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName};
 use redrive_store::{Claimed, Event, Lease, Progress, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -103,11 +101,10 @@ impl Context {
     /// The id of the batch that this job may open for its parts: the same for every attempt of a generation.
     #[must_use]
     pub fn own_batch(&self) -> BatchId {
-        let job = self.inner.claimed.lease.job.as_uuid();
-        let [a, b, c, d, e, f, ..] = *job.as_bytes();
-        let at = instant::from_millis(i64::from_be_bytes([0, 0, a, b, c, d, e, f]));
+        let job = self.inner.claimed.lease.job;
         let generation = self.inner.claimed.generation.to_be_bytes();
-        BatchId::from_parts(at, ids::same(&self.inner.claimed.workload, &[job.as_bytes(), &generation]))
+        let draw = ids::same(&self.inner.claimed.workload, &[job.as_uuid().as_bytes(), &generation]);
+        BatchId::from_parts(job.made_at(), draw)
     }
 
     /// Which generation: 1, and one more for every retry by hand.

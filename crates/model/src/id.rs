@@ -27,6 +27,13 @@ macro_rules! uuid_id {
                 Self(uuid::Builder::from_unix_timestamp_millis(ms, &draw).into_uuid())
             }
 
+            /// When it was made; meaningless for an id that is no UUIDv7.
+            #[must_use]
+            pub fn made_at(self) -> Timestamp {
+                let [a, b, c, d, e, f, ..] = *self.0.as_bytes();
+                instant::from_millis(i64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+            }
+
             /// Wraps an id that came from a store or from outside.
             #[must_use]
             pub const fn from_uuid(id: Uuid) -> Self {
@@ -110,6 +117,12 @@ number_id!(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_tells_when_it_was_made() {
+        let at = instant::from_millis(1_700_000_000_123);
+        assert_eq!(JobId::from_parts(at, [7; 10]).made_at(), at);
+    }
 
     #[test]
     fn ids_sort_by_the_instant_they_were_made_from() {
