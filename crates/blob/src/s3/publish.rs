@@ -68,7 +68,7 @@ impl Publisher {
                 Conditional::Honoured => match send.send(Condition::Absent).await {
                     Ok(()) => return Ok(Placed::New),
                     Err(Failed::Condition) => self.bucket.head(key, Act::Put).await?,
-                    Err(Failed::Error(error)) => return Err(error),
+                    Err(Failed::Error(error)) => Some(self.read_back(error, key).await?),
                 },
                 Conditional::Ignored => match self.bucket.head(key, Act::Put).await? {
                     None => match self.checked(sealing, key).await? {
@@ -98,6 +98,18 @@ impl Publisher {
             retry_after: None,
             reason: "the object came and went while it was put".to_owned(),
         })
+    }
+
+    /// The answer never came: read back, never guess. The put may have happened, or was refused early and the refusal
+    /// was lost with the connection. When nothing is there it is the error that it was.
+    async fn read_back(&self, error: BlobError, key: &Key) -> Result<Object> {
+        if !matches!(error, BlobError::Unavailable { .. }) {
+            return Err(error);
+        }
+        match self.bucket.head(key, Act::Put).await {
+            Ok(Some(there)) => Ok(there),
+            Ok(None) | Err(_) => Err(error),
+        }
     }
 
     /// Sends under a name of its own, looks once more, and copies to the final name: the moment in which another put

@@ -1,1 +1,17 @@
+//! Tests of the places for artifacts.
+//!
+//! `conformance.rs` runs the same cases on a folder, on an S3 server in this process and on moto (`./test` says in
+//! `REDRIVE_TEST_MOTO` where it is). The rest is about one place and its faults.
 
+mod child;
+mod conformance;
+mod fake_s3;
+mod full;
+mod killed;
+mod kit;
+mod links;
+mod memory;
+mod old;
+mod refused;
+mod sweeping;
+mod torn;
