@@ -74,7 +74,10 @@ pub struct Reading {
 
 impl fmt::Debug for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reading").field("head", &self.head).field("range", &self.range).finish_non_exhaustive()
+        f.debug_struct("Reading")
+            .field("head", &self.head)
+            .field("range", &self.range)
+            .finish_non_exhaustive()
     }
 }
 

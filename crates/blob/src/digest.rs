@@ -94,7 +94,8 @@ mod tests {
         assert_eq!(hash.to_string(), text);
         assert_eq!(Sha256::parse(text), Some(hash));
         assert_eq!(Sha256::parse(&text.to_uppercase()), Some(hash));
-        for wrong in ["", "ba78", &text[1..], &format!("{text}0"), &text.replace('b', "g"), &"é".repeat(32)] {
+        for wrong in ["", "ba78", &text[1..], &format!("{text}0"), &text.replace('b', "g"), &"é".repeat(32)]
+        {
             assert_eq!(Sha256::parse(wrong), None, "{wrong}");
         }
     }

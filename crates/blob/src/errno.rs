@@ -18,9 +18,11 @@ pub(crate) fn io(act: Act, what: &str, error: io::Error) -> BlobError {
 pub(crate) fn folder(act: Act, what: &str, errno: Errno) -> BlobError {
     match errno {
         Errno::NOSPC | Errno::DQUOT => BlobError::Full,
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => {
-            BlobError::Denied { act, place: Place::Folder, reason: format!("{what}: {}", io::Error::from(errno)) }
-        }
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => BlobError::Denied {
+            act,
+            place: Place::Folder,
+            reason: format!("{what}: {}", io::Error::from(errno)),
+        },
         Errno::LOOP => linked(act, what),
         _ => BlobError::Io { reason: what.to_owned(), source: Some(errno.into()) },
     }

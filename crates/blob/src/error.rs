@@ -161,9 +161,8 @@ impl BlobError {
         }
         let failure = Failure::new(self.code(), text);
         match self {
-            Self::Throttled { retry_after: Some(wait) } | Self::Unavailable { retry_after: Some(wait), .. } => {
-                failure.retry_after(*wait)
-            }
+            Self::Throttled { retry_after: Some(wait) }
+            | Self::Unavailable { retry_after: Some(wait), .. } => failure.retry_after(*wait),
             Self::TooLarge { limit } => failure.say(&format!("File exceeds the limit of {limit} bytes.")),
             Self::Throttled { retry_after: None }
             | Self::NotFound { .. }

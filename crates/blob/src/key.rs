@@ -121,9 +121,18 @@ mod tests {
 
     #[test]
     fn names_that_people_give_are_keys() {
-        for name in
-            ["a", "job/7", "Rechnungen 2026/März (final).pdf", "日本語/報告.pdf", "..a", "a..", "...", ".hidden", "%2e%2e", "a b"]
-        {
+        for name in [
+            "a",
+            "job/7",
+            "Rechnungen 2026/März (final).pdf",
+            "日本語/報告.pdf",
+            "..a",
+            "a..",
+            "...",
+            ".hidden",
+            "%2e%2e",
+            "a b",
+        ] {
             assert_eq!(Key::parse(name).map(|key| key.to_string()), Ok(name.to_owned()));
         }
     }
@@ -165,7 +174,10 @@ mod tests {
         let key = [segment.as_str(); 4].join("/") + "/";
         assert!(Key::parse(&segment).is_ok());
         assert_eq!(key.len(), MAX_KEY_BYTES);
-        assert!(Key::parse(&format!("{}y", &key[..MAX_KEY_BYTES - 1])).is_err_and(|e| e == KeyError::SegmentTooLong));
+        assert!(
+            Key::parse(&format!("{}y", &key[..MAX_KEY_BYTES - 1]))
+                .is_err_and(|e| e == KeyError::SegmentTooLong)
+        );
         assert!(Key::parse(&key[..MAX_KEY_BYTES - 1]).is_ok());
     }
 

@@ -43,7 +43,9 @@ impl FromStr for Location {
             Some(path) if path.starts_with('/') => path,
             Some(_) => return Err(BlobError::settings(format!("{text} has no path: file:///path"))),
             None if text.contains("://") => {
-                return Err(BlobError::settings(format!("{text} is neither a folder nor s3://bucket/prefix")));
+                return Err(BlobError::settings(format!(
+                    "{text} is neither a folder nor s3://bucket/prefix"
+                )));
             }
             None => text,
         };
@@ -106,7 +108,9 @@ mod tests {
             assert_eq!(text.parse::<Location>().unwrap(), place, "{text}");
             assert_eq!(place.to_string().parse::<Location>().unwrap(), place);
         }
-        for text in ["", "s3://", "s3:///a", "s3://a/../b", "s3://key:secret@b", "file://x", "gs://b", "http://x"] {
+        for text in
+            ["", "s3://", "s3:///a", "s3://a/../b", "s3://key:secret@b", "file://x", "gs://b", "http://x"]
+        {
             assert!(text.parse::<Location>().is_err(), "{text}");
         }
     }

@@ -101,7 +101,11 @@ pub enum SweepFailure {
 }
 
 /// Sweeps a place.
-pub async fn sweep(blobs: &dyn Blobs, references: &dyn References, plan: &Sweep) -> Result<Swept, SweepError> {
+pub async fn sweep(
+    blobs: &dyn Blobs,
+    references: &dyn References,
+    plan: &Sweep,
+) -> Result<Swept, SweepError> {
     let mut sweeping = Sweeping { blobs, references, plan, done: Swept::default() };
     match sweeping.run().await {
         Ok(()) => Ok(sweeping.done),

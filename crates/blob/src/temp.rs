@@ -35,7 +35,13 @@ impl TempFolder {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR);
         let file = made.map_err(|e| errno::folder(Act::Put, "making a temp", e))?;
-        let temp = Temp { file: Arc::new(File::from(file)), name, of: self.clone(), hash: Hashing::default(), named: true };
+        let temp = Temp {
+            file: Arc::new(File::from(file)),
+            name,
+            of: self.clone(),
+            hash: Hashing::default(),
+            named: true,
+        };
         // Where locks are not supported age alone protects a temp.
         match rustix::fs::flock(temp.file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => Ok(temp),
@@ -76,7 +82,12 @@ impl Temp {
     }
 
     /// Asks the seam, then does a step of a put.
-    pub(crate) fn step<T>(&self, at: Point, what: &str, step: impl FnOnce(&File) -> std::io::Result<T>) -> Result<T> {
+    pub(crate) fn step<T>(
+        &self,
+        at: Point,
+        what: &str,
+        step: impl FnOnce(&File) -> std::io::Result<T>,
+    ) -> Result<T> {
         self.of.seam.before(at).and_then(|()| step(&self.file)).map_err(|e| errno::io(Act::Put, what, e))
     }
 

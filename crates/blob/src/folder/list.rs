@@ -23,10 +23,11 @@ const PAGE: usize = 256;
 
 /// Everything below `under`, or below the root.
 pub(super) fn list(root: Arc<Root>, under: Option<Key>) -> BoxStream<'static, Result<Listed>> {
-    let pages = stream::try_unfold(Walk { root, under, levels: Vec::new(), begun: false }, |mut walk| async move {
-        let (page, walk) = blocking::run(move || Ok((walk.page()?, walk))).await?;
-        Ok::<_, BlobError>((!page.is_empty()).then_some((page, walk)))
-    });
+    let pages =
+        stream::try_unfold(Walk { root, under, levels: Vec::new(), begun: false }, |mut walk| async move {
+            let (page, walk) = blocking::run(move || Ok((walk.page()?, walk))).await?;
+            Ok::<_, BlobError>((!page.is_empty()).then_some((page, walk)))
+        });
     pages
         .flat_map(|page| match page {
             Ok(page) => stream::iter(page.into_iter().map(Ok).collect::<Vec<_>>()),
@@ -81,9 +82,7 @@ impl Walk {
     /// A file joins the page, a folder is entered. What vanished meanwhile is passed over.
     fn visit(&mut self, key: Key, page: &mut Vec<Listed>) -> Result<()> {
         let Some((dir, _)) = self.levels.last() else { return Ok(()) };
-        let stat = dir
-            .fd()
-            .and_then(|fd| rustix::fs::statat(fd, key.split().1, AtFlags::SYMLINK_NOFOLLOW));
+        let stat = dir.fd().and_then(|fd| rustix::fs::statat(fd, key.split().1, AtFlags::SYMLINK_NOFOLLOW));
         let stat = match stat {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(()),
@@ -101,7 +100,9 @@ impl Walk {
         let way = match self.root.down(folder.as_deref(), false, Act::List) {
             Ok(way) => way,
             // Gone, or swapped for a link since: nothing to list.
-            Err(Stop::Missing | Stop::Failed(BlobError::Denied { .. })) if self.begun && !self.levels.is_empty() => {
+            Err(Stop::Missing | Stop::Failed(BlobError::Denied { .. }))
+                if self.begun && !self.levels.is_empty() =>
+            {
                 return Ok(());
             }
             Err(Stop::Missing) => return Ok(()),

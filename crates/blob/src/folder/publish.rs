@@ -72,10 +72,12 @@ impl Publish for Publisher {
 fn try_once(way: &Way<'_>, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) -> Result<Tried> {
     let (_, name) = key.split();
     let renamed = seam.before(Point::Rename).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
-    match renamed.and_then(|()| rename(&sealing.temp.folder().clone(), &sealing.temp.name, way.last(), name)) {
+    match renamed.and_then(|()| rename(&sealing.temp.folder().clone(), &sealing.temp.name, way.last(), name))
+    {
         Ok(()) => {
             sealing.temp.renamed();
-            let synced = seam.before(Point::SyncFolder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
+            let synced =
+                seam.before(Point::SyncFolder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
             if let Err(e) = synced.and_then(|()| way.sync()) {
                 // Nobody was told that it is there, and it may not last: it must not be adopted later.
                 let _ = rustix::fs::unlinkat(way.last(), name, AtFlags::empty());
@@ -84,7 +86,9 @@ fn try_once(way: &Way<'_>, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) ->
             Ok(Tried::Done(Placed::New))
         }
         Err(Errno::EXIST) => adopt(way, sealing, key),
-        Err(Errno::NOENT) if rustix::fs::statat(sealing.temp.folder(), &sealing.temp.name, AtFlags::empty()).is_ok() => {
+        Err(Errno::NOENT)
+            if rustix::fs::statat(sealing.temp.folder(), &sealing.temp.name, AtFlags::empty()).is_ok() =>
+        {
             Ok(Tried::Again)
         }
         Err(e) => Err(errno::folder(Act::Put, "naming a file", e)),

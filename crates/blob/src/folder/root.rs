@@ -14,8 +14,7 @@ use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PRIVATE: Mode = Mode::RWXU;
 
 /// An open root. Everything is reached from its handle; its path is never used again.

@@ -1,6 +1,5 @@
 //! One bucket with its client: the calls that the rest of this folder is made of.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,8 +9,8 @@ use object_store::signer::{SignedUrlOptions, Signer};
 use object_store::{Attribute, Attributes, GetOptions, ObjectStore, ObjectStoreExt, RetryConfig};
 use redrive_model::{Timestamp, instant};
 use reqwest::Method;
-use tokio::sync::Semaphore;
 
+use super::memory::Memory;
 use super::refusal::{Failed, Refusal, failed, root_cause};
 use super::settings::S3Settings;
 use super::wire;
@@ -31,8 +30,8 @@ const SIGNED_FOR: Duration = Duration::from_secs(300);
 pub(super) struct Bucket {
     pub(super) store: AmazonS3,
     pub(super) settings: S3Settings,
-    /// Permits for bytes in memory, in KiB.
-    pub(super) memory: Arc<Semaphore>,
+    /// What its uploads may hold.
+    pub(super) memory: Memory,
     http: reqwest::Client,
 }
 
@@ -63,8 +62,7 @@ impl Bucket {
             .with_http_connector(wire::Connector(http.clone()))
             .build()
             .map_err(|e| BlobError::settings(root_cause(&e)))?;
-        let permits = usize::try_from(settings.memory_bytes >> 10).unwrap_or(Semaphore::MAX_PERMITS);
-        let memory = Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
+        let memory = Memory::new(settings.memory_bytes, settings.part_bytes);
         Ok(Self { store, settings, memory, http })
     }
 

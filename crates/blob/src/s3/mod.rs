@@ -6,6 +6,7 @@
 
 mod bucket;
 mod list;
+mod memory;
 mod probe;
 mod publish;
 mod read;
@@ -76,7 +77,10 @@ impl Blobs for S3 {
     async fn begin(&self, limit: u64) -> Result<Upload> {
         let spool = Arc::clone(&self.spool);
         let temp = blocking::run(move || {
-            let folder = spool.fd().try_clone_to_owned().map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
+            let folder = spool
+                .fd()
+                .try_clone_to_owned()
+                .map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
             TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false }.make()
         });
         Ok(Upload::new(temp.await?, limit, Arc::clone(&self.publisher) as _))

@@ -89,7 +89,8 @@ async fn in_parts(bucket: &Bucket, path: &Path) -> Result<(), Failed> {
     let failed = |e| failed(Act::Put, None, e);
     let id = bucket.store.create_multipart(path).await.map_err(failed)?;
     let completed = async {
-        let part = bucket.store.put_part(path, &id, 0, PutPayload::from_static(b"probe")).await.map_err(failed)?;
+        let part =
+            bucket.store.put_part(path, &id, 0, PutPayload::from_static(b"probe")).await.map_err(failed)?;
         let complete = bucket.store.complete_multipart(path, &id, vec![part]);
         COMPLETION.scope(Condition::Absent, complete).await.map(drop).map_err(failed)
     };

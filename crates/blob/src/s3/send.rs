@@ -1,6 +1,5 @@
 //! Sending a sealed upload: in one request, or in parts.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -8,7 +7,9 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
-use object_store::{MultipartId, ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, UpdateVersion};
+use object_store::{
+    MultipartId, ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, UpdateVersion,
+};
 
 use super::bucket::{Bucket, attributes};
 use super::refusal::{Failed, failed};
@@ -16,7 +17,7 @@ use super::wire::{COMPLETION, Condition};
 use crate::Result;
 use crate::blocking;
 use crate::errno;
-use crate::error::{Act, BlobError};
+use crate::error::Act;
 use crate::key::Key;
 use crate::temp::Sealing;
 
@@ -50,23 +51,26 @@ impl Send<'_> {
     }
 
     async fn at_once(&self, condition: Condition) -> Result<(), Failed> {
-        let _memory = self.memory(self.sealing.bytes).await?;
-        let body = self.block(0, self.sealing.bytes).await?;
+        let body = self.block(0, self.sealing.bytes).await.map_err(Failed::Error)?;
         let mode = match condition {
             Condition::Absent => PutMode::Create,
             Condition::Unchanged(etag) => PutMode::Update(UpdateVersion { e_tag: Some(etag), version: None }),
             Condition::Any => PutMode::Overwrite,
         };
-        let options = PutOptions { mode, attributes: attributes(&self.sealing.sha256), ..PutOptions::default() };
+        let options =
+            PutOptions { mode, attributes: attributes(&self.sealing.sha256), ..PutOptions::default() };
         let sent = self.bucket.store.put_opts(self.path, PutPayload::from(body), options).await;
         sent.map(drop).map_err(|e| self.failed(e))
     }
 
     async fn in_parts(&self, condition: Condition) -> Result<(), Failed> {
-        let options = PutMultipartOptions { attributes: attributes(&self.sealing.sha256), ..Default::default() };
-        let id = self.bucket.store.create_multipart_opts(self.path, options).await.map_err(|e| self.failed(e))?;
+        let options =
+            PutMultipartOptions { attributes: attributes(&self.sealing.sha256), ..Default::default() };
+        let id =
+            self.bucket.store.create_multipart_opts(self.path, options).await.map_err(|e| self.failed(e))?;
         // From here on parts lie in the bucket that nobody sees and somebody pays for.
-        let mut abort = Abort { bucket: Arc::clone(self.bucket), path: self.path.clone(), id: Some(id.clone()) };
+        let mut abort =
+            Abort { bucket: Arc::clone(self.bucket), path: self.path.clone(), id: Some(id.clone()) };
         let sent = async {
             let parts = self.parts(&id).await?;
             let complete = self.bucket.store.complete_multipart(self.path, &id, parts);
@@ -90,36 +94,28 @@ impl Send<'_> {
         let parts = stream::iter(0..bytes.div_ceil(size)).map(|n| async move {
             let at = n * size;
             let length = size.min(bytes - at);
-            let _memory = self.memory(length).await?;
-            let body = PutPayload::from(self.block(at, length).await?);
+            let body = PutPayload::from(self.block(at, length).await.map_err(Failed::Error)?);
             let index = usize::try_from(n).unwrap_or(usize::MAX);
             self.bucket.store.put_part(self.path, id, index, body).await.map_err(|e| self.failed(e))
         });
         parts.buffered(AT_A_TIME).try_collect().await
     }
 
-    /// Waits until so many bytes may be held. One body larger than all of the memory waits for all of it.
-    async fn memory(&self, bytes: u64) -> Result<tokio::sync::OwnedSemaphorePermit, Failed> {
-        let all = self.bucket.settings.memory_bytes;
-        let permits = u32::try_from(bytes.min(all) >> 10).unwrap_or(u32::MAX).max(1);
-        let permit = Arc::clone(&self.bucket.memory).acquire_many_owned(permits).await;
-        permit.map_err(|_| Failed::Error(BlobError::io("the place was closed")))
-    }
-
-    async fn block(&self, at: u64, length: u64) -> Result<Bytes, Failed> {
+    /// Reads a block of the temp, once there is memory for it.
+    async fn block(&self, at: u64, length: u64) -> Result<Bytes> {
+        let mut share = self.bucket.memory.share(length).await?;
         let file = Arc::clone(&self.sealing.temp.file);
-        blocking::run(move || block(&file, at, length)).await.map_err(Failed::Error)
+        let read = blocking::run(move || {
+            let read = file.read_exact_at(share.bytes(), at);
+            read.map_err(|e| errno::io(Act::Put, "reading a temp", e))?;
+            Ok(share.freeze())
+        });
+        read.await
     }
 
     fn failed(&self, error: object_store::Error) -> Failed {
         failed(Act::Put, Some(self.key), error)
     }
-}
-
-fn block(file: &File, at: u64, length: u64) -> Result<Bytes> {
-    let mut block = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-    file.read_exact_at(&mut block, at).map_err(|e| errno::io(Act::Put, "reading a temp", e))?;
-    Ok(Bytes::from(block))
 }
 
 /// Aborts a multipart upload, also when nobody waits for it any more.

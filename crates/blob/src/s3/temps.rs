@@ -18,7 +18,12 @@ use crate::error::{Act, BlobError};
 use crate::folder::{self, Root, TEMP};
 
 /// Removes what was last written before an instant.
-pub(super) async fn sweep(bucket: &Arc<Bucket>, spool: &Arc<Root>, before: Timestamp, most: usize) -> Result<Temps> {
+pub(super) async fn sweep(
+    bucket: &Arc<Bucket>,
+    spool: &Arc<Root>,
+    before: Timestamp,
+    most: usize,
+) -> Result<Temps> {
     let spool = Arc::clone(spool);
     let mut swept = blocking::run(move || folder::sweep_temps(spool.fd(), before, most)).await?;
     for own in [TEMP, PROBE] {
@@ -44,7 +49,10 @@ async fn unfinished(bucket: &Bucket, before: Timestamp, most: usize, swept: &mut
     let uploads = match list::unfinished(bucket).await {
         Ok(uploads) => uploads,
         Err(BlobError::Denied { reason, .. }) => {
-            tracing::warn!(reason, "this store does not list unfinished uploads: give it a lifecycle rule for them");
+            tracing::warn!(
+                reason,
+                "this store does not list unfinished uploads: give it a lifecycle rule for them"
+            );
             return Ok(());
         }
         Err(error) => return Err(error),

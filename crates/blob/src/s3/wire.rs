@@ -11,7 +11,8 @@ use bytes::{Bytes, BytesMut};
 use futures::TryStreamExt;
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
 };
 use reqwest::Method;
 use reqwest::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};

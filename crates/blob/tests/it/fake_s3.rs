@@ -120,7 +120,8 @@ impl Fake {
 
     /// Puts an object past our code, under whatever name.
     pub(crate) fn plant(&self, name: &str, bytes: &'static [u8]) {
-        let object = Object { bytes: bytes.into(), size: bytes.len(), sha256: None, etag: "\"planted\"".into() };
+        let object =
+            Object { bytes: bytes.into(), size: bytes.len(), sha256: None, etag: "\"planted\"".into() };
         self.inner.lock().unwrap().objects.insert(name.to_owned(), object);
     }
 }
@@ -241,7 +242,11 @@ impl Inner {
     ) -> Response<Body> {
         let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
         let parameter = |name: &str| {
-            query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}="))).unwrap_or_default().to_owned()
+            query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix(&format!("{name}=")))
+                .unwrap_or_default()
+                .to_owned()
         };
         let kept = if call == "PUT" { keeps.put } else { keeps.complete };
         if matches!(call, "PUT" | "COMPLETE") && kept {
@@ -269,7 +274,9 @@ impl Inner {
             "CREATE" => {
                 let id = format!("u{}", self.next);
                 self.uploads.insert(id.clone(), (header("x-amz-meta-sha256"), BTreeMap::new()));
-                ok(format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
+                ok(format!(
+                    "<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
+                ))
             }
             "PART" => match self.uploads.get_mut(&parameter("uploadId")) {
                 Some((_, parts)) => {
@@ -281,7 +288,8 @@ impl Inner {
             "COMPLETE" => match self.uploads.remove(&parameter("uploadId")) {
                 Some((sha256, parts)) => {
                     let size = parts.values().map(|(_, size)| size).sum();
-                    let bytes = parts.into_values().map(|(bytes, _)| bytes).collect::<Vec<_>>().concat().into();
+                    let bytes =
+                        parts.into_values().map(|(bytes, _)| bytes).collect::<Vec<_>>().concat().into();
                     self.objects.insert(name.to_owned(), Object { bytes, size, sha256, etag });
                     ok("<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
                 }

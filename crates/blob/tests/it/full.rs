@@ -29,7 +29,8 @@ impl SmallDisk {
     }
 
     fn remount(&self, options: &str) {
-        let done = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.at).status().unwrap();
+        let done =
+            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.at).status().unwrap();
         assert!(done.success());
     }
 
@@ -55,7 +56,11 @@ async fn a_full_disk_is_said_leaves_nothing_and_passes() {
         assert_eq!(error.code(), Code::DiskFull);
         assert_eq!(files_below(disk.path()).len(), 1, "the temp is gone");
     }
-    assert_eq!(blobs.hash(&k("before")).await.unwrap(), redrive_blob::Sha256::of(&noise(1 << 20, 1)), "reads go on");
+    assert_eq!(
+        blobs.hash(&k("before")).await.unwrap(),
+        redrive_blob::Sha256::of(&noise(1 << 20, 1)),
+        "reads go on"
+    );
     disk.remount("size=16m");
     assert_eq!(blobs.put_bytes(&k("large"), noise(8 << 20, 2)).await.unwrap().placed, Placed::New);
 }
@@ -82,7 +87,9 @@ async fn a_disk_that_became_read_only_denies() {
     let blobs = Folder::open(disk.path()).await.unwrap();
     blobs.put_bytes(&k("a"), "x".into()).await.unwrap();
     disk.remount("ro");
-    for error in [blobs.put_bytes(&k("b"), "y".into()).await.unwrap_err(), blobs.delete(&k("a")).await.unwrap_err()] {
+    for error in
+        [blobs.put_bytes(&k("b"), "y".into()).await.unwrap_err(), blobs.delete(&k("a")).await.unwrap_err()]
+    {
         assert_eq!(error.code(), Code::StorageAccessDenied, "{error:?}");
     }
     blobs.head(&k("a")).await.unwrap();

@@ -66,7 +66,11 @@ async fn a_process_that_dies_in_a_put_leaves_no_torn_file_and_its_temp_is_swept(
         if renamed {
             blobs.verify(&k("job/1"), &Sha256::of(&noise(1 << 20, 1))).await.unwrap();
         }
-        assert_eq!(blobs.sweep_temps(earlier(86_400), 10).await.unwrap().removed, 0, "{name}: not yet old enough");
+        assert_eq!(
+            blobs.sweep_temps(earlier(86_400), 10).await.unwrap().removed,
+            0,
+            "{name}: not yet old enough"
+        );
         let swept = blobs.sweep_temps(earlier(3_600), 10).await.unwrap();
         assert_eq!(swept.removed, u64::from(!renamed), "{name}");
         let again = blobs.put_bytes(&k("job/1"), noise(1 << 20, 1)).await.unwrap();

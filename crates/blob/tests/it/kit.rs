@@ -56,12 +56,20 @@ impl Kit {
             while let Ok((socket, _)) = listener.accept().await {
                 let service = service.clone();
                 tokio::spawn(async move {
-                    let _ = Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), service).await;
+                    let _ = Builder::new(TokioExecutor::new())
+                        .serve_connection(TokioIo::new(socket), service)
+                        .await;
                 });
             }
         });
         let s3 = S3::open(settings(&url, "bucket", home.path())).await.unwrap();
-        Self { blobs: Arc::new(s3.clone()), files: Some(files.join("bucket/pre/fix")), s3: Some(s3), is_s3s: true, home }
+        Self {
+            blobs: Arc::new(s3.clone()),
+            files: Some(files.join("bucket/pre/fix")),
+            s3: Some(s3),
+            is_s3s: true,
+            home,
+        }
     }
 
     /// A bucket of its own on the moto server, when there is one.

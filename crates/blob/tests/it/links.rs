@@ -49,7 +49,10 @@ async fn a_link_to_a_file_is_not_followed() {
     refused(p.kit.blobs.put_bytes(&key, "secret".into()).await);
     refused(p.kit.blobs.delete_older(&key, crate::kit::later(60)).await);
     assert_eq!(p.kit.keys().await, [""; 0]);
-    assert!(matches!(p.kit.blobs.delete(&key).await.unwrap(), Removed::Gone { .. }), "the link itself may go");
+    assert!(
+        matches!(p.kit.blobs.delete(&key).await.unwrap(), Removed::Gone { .. }),
+        "the link itself may go"
+    );
     p.outside_is_as_it_was();
 }
 

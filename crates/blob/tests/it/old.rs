@@ -6,7 +6,7 @@ use redrive_blob::{BlobsExt, Conditional, Conditionals, Placed, Removed, S3};
 use redrive_store::clock::ManualClock;
 
 use crate::fake_s3::{Fake, Keeps};
-use crate::kit::{Kit, age, earlier, k, later, noise, settings};
+use crate::kit::{Kit, age, earlier, k, noise, settings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_adopted_artifact_counts_as_put_now() {
@@ -28,7 +28,8 @@ async fn an_adopted_artifact_counts_as_put_now() {
 async fn an_old_object_that_is_replaced_in_between_is_not_overwritten() {
     let fake = Fake::start().await;
     let home = tempfile::tempdir().unwrap();
-    let clock = Arc::new(ManualClock::new(later(0)));
+    // Five minutes after the time that the fake's objects have.
+    let clock = Arc::new(ManualClock::new("2026-11-16T08:05:00Z".parse().unwrap()));
     let s3 = S3::open_with(settings(&fake.url, "bucket", home.path()), clock.clone()).await.unwrap();
     s3.put_bytes(&k("a"), "bytes".into()).await.unwrap();
     fake.forget();

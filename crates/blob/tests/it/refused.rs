@@ -77,7 +77,10 @@ async fn the_same_upload_is_sent_again_when_the_bucket_is_back() {
     upload.write(small()).await.unwrap();
     let mut sealed = upload.seal().await.unwrap();
     sealed.finish(&k("b")).await.unwrap_err();
-    assert!(matches!(sealed.finish(&k("b")).await, Err(BlobError::Io { .. })), "what is terminal is given up");
+    assert!(
+        matches!(sealed.finish(&k("b")).await, Err(BlobError::Io { .. })),
+        "what is terminal is given up"
+    );
 }
 
 #[tokio::test]
@@ -231,7 +234,10 @@ async fn errors_do_not_tell_secrets() {
     let get = b.s3.read(&k("a"), None).await.unwrap_err();
     for error in [list, get] {
         let said = format!("{error:?} {error} {}", error.failure());
-        assert!(!said.contains("Signature") && !said.contains("http://") && !said.contains("secret"), "{said}");
+        assert!(
+            !said.contains("Signature") && !said.contains("http://") && !said.contains("secret"),
+            "{said}"
+        );
     }
 }
 
@@ -239,7 +245,9 @@ async fn errors_do_not_tell_secrets() {
 async fn a_name_that_is_no_key_does_not_stop_a_list() {
     let b = bucket().await;
     b.s3.put_bytes(&k("a"), small()).await.unwrap();
-    for name in ["pre/fix/x//y", "pre/fix/../up", "pre/fix/back\\slash", "pre/fix/", "pre/fixed/other", "elsewhere"] {
+    for name in
+        ["pre/fix/x//y", "pre/fix/../up", "pre/fix/back\\slash", "pre/fix/", "pre/fixed/other", "elsewhere"]
+    {
         b.fake.plant(name, b"?");
     }
     assert_eq!(b.s3.keys(None).await.unwrap(), [k("a")]);
@@ -252,7 +260,10 @@ async fn an_object_of_somebody_else_is_read_before_it_is_adopted() {
     assert_eq!(b.s3.head(&k("a")).await.unwrap().sha256, None);
     assert_eq!(b.s3.put_bytes(&k("a"), "their bytes".into()).await.unwrap().placed, Placed::Adopted);
     let error = b.s3.put_bytes(&k("a"), "other bytes".into()).await.unwrap_err();
-    assert!(matches!(error, BlobError::AlreadyExists { there, .. } if there == Sha256::of(b"their bytes")), "{error:?}");
+    assert!(
+        matches!(error, BlobError::AlreadyExists { there, .. } if there == Sha256::of(b"their bytes")),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

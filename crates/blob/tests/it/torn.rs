@@ -42,7 +42,11 @@ async fn a_step_that_fails_gives_the_file_up_and_a_new_put_succeeds() {
             let error = blobs.put_bytes(&k("a/b"), noise(1_000, 1)).await.unwrap_err();
             assert_eq!(error.code(), code, "{point:?}: {error:?}");
             assert_eq!(files_below(home.path()), [], "{point:?}: nothing stays, under no name");
-            assert_eq!(blobs.put_bytes(&k("a/b"), noise(1_000, 1)).await.unwrap().placed, Placed::New, "{point:?}");
+            assert_eq!(
+                blobs.put_bytes(&k("a/b"), noise(1_000, 1)).await.unwrap().placed,
+                Placed::New,
+                "{point:?}"
+            );
         }
     }
 }
@@ -105,7 +109,9 @@ fn what_we_may_not_touch_is_denied_and_not_retried() {
         std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
         std::fs::set_permissions(&binary, open(0o755)).unwrap();
         let mut other = std::process::Command::new(binary);
-        other.args(command.get_args()).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        other
+            .args(command.get_args())
+            .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         other.uid(65_534).gid(65_534).current_dir("/");
         command = other;
     }
@@ -207,7 +213,10 @@ async fn of_twenty_different_puts_one_wins_and_the_others_are_told() {
     let won: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().ok()).collect();
     assert_eq!(won.len(), 1);
     for lost in answers.iter().filter_map(|answer| answer.as_ref().err()) {
-        assert!(matches!(lost, BlobError::AlreadyExists { there, .. } if *there == won[0].sha256), "{lost:?}");
+        assert!(
+            matches!(lost, BlobError::AlreadyExists { there, .. } if *there == won[0].sha256),
+            "{lost:?}"
+        );
     }
     kit.blobs.verify(&key, &won[0].sha256).await.unwrap();
     assert_eq!(kit.temps().await, 0);
