@@ -47,10 +47,17 @@ struct Object {
     etag: String,
 }
 
+/// An upload in parts, which have bytes and sizes.
+struct Unfinished {
+    name: String,
+    sha256: Option<String>,
+    parts: BTreeMap<u32, (Bytes, usize)>,
+}
+
 #[derive(Default)]
 struct Inner {
     objects: BTreeMap<String, Object>,
-    uploads: HashMap<String, (Option<String>, BTreeMap<u32, (Bytes, usize)>)>,
+    uploads: HashMap<String, Unfinished>,
     calls: HashMap<String, usize>,
     faults: Vec<(String, usize, Fault)>,
     next: usize,
@@ -273,20 +280,22 @@ impl Inner {
             }
             "CREATE" => {
                 let id = format!("u{}", self.next);
-                self.uploads.insert(id.clone(), (header("x-amz-meta-sha256"), BTreeMap::new()));
+                let sha256 = header("x-amz-meta-sha256");
+                self.uploads
+                    .insert(id.clone(), Unfinished { name: name.to_owned(), sha256, parts: BTreeMap::new() });
                 ok(format!(
                     "<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
                 ))
             }
             "PART" => match self.uploads.get_mut(&parameter("uploadId")) {
-                Some((_, parts)) => {
+                Some(Unfinished { parts, .. }) => {
                     parts.insert(parameter("partNumber").parse().unwrap(), (bytes, size));
                     ok("")
                 }
                 None => refuse(404, "NoSuchUpload", None),
             },
             "COMPLETE" => match self.uploads.remove(&parameter("uploadId")) {
-                Some((sha256, parts)) => {
+                Some(Unfinished { sha256, parts, .. }) => {
                     let size = parts.values().map(|(_, size)| size).sum();
                     let bytes =
                         parts.into_values().map(|(bytes, _)| bytes).collect::<Vec<_>>().concat().into();
@@ -310,7 +319,13 @@ impl Inner {
                 )).collect();
                 ok(format!("<ListBucketResult>{contents}</ListBucketResult>"))
             }
-            "UPLOADS" => refuse(501, "NotImplemented", None),
+            "UPLOADS" => {
+                let uploads: String = self.uploads.iter().map(|(id, upload)| format!(
+                    "<Upload><Key>{}</Key><UploadId>{id}</UploadId><Initiated>2026-11-16T08:00:00Z</Initiated></Upload>",
+                    upload.name
+                )).collect();
+                ok(format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>"))
+            }
             "GET" | "HEAD" => match self.objects.get(name) {
                 Some(object) if call == "GET" => of(object).body(object.bytes.clone().into()).unwrap(),
                 Some(object) => of(object).header("content-length", object.size).body(Body::empty()).unwrap(),

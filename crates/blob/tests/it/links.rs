@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redrive_blob::{BlobError, Blobs, BlobsExt, Folder, Point, Removed, Seam};
+use redrive_blob::{BlobError, BlobsExt, Folder, Point, Removed, Seam};
 use redrive_model::Code;
 use tempfile::TempDir;
 

@@ -271,24 +271,39 @@ async fn a_store_that_cannot_list_unfinished_uploads_is_swept_as_far_as_it_goes(
     let b = bucket().await;
     b.fake.plant("pre/fix/.redrive-temp/left", b"behind");
     b.fake.plant("pre/fix/.redrive-probe/left", b"behind");
+    b.fake.on("UPLOADS", 1, Fault::Refuse(501, "NotImplemented", None));
     let swept = b.s3.sweep_temps(later(60), 10).await.unwrap();
     assert_eq!((swept.removed, swept.bytes), (2, 12));
     assert_eq!(b.fake.objects(), [""; 0]);
 }
 
-/// A process that died before it completed a multipart upload, on a store that lists them.
+/// A process that died before it completed a multipart upload.
 #[tokio::test]
-async fn an_unfinished_multipart_upload_is_aborted_by_the_sweep() {
+async fn an_unfinished_multipart_upload_is_aborted_when_it_is_old() {
+    let b = bucket().await;
+    for key in ["pre/fix/dead", "pre/fix/dead too", "elsewhere/alive"] {
+        let name = key.replace(' ', "%20");
+        raw(reqwest::Method::POST, &format!("{}/bucket/{name}?uploads", b.fake.url)).await;
+    }
+    let begun = |at: &str| at.parse::<redrive_model::Timestamp>().unwrap();
+    assert_eq!(b.s3.sweep_temps(begun("2026-11-16T07:59:59Z"), 10).await.unwrap().removed, 0, "too young");
+    assert_eq!(b.s3.sweep_temps(begun("2026-11-16T08:00:01Z"), 1).await.unwrap().removed, 1, "bounded");
+    assert_eq!(b.s3.sweep_temps(begun("2026-11-16T08:00:01Z"), 10).await.unwrap().removed, 1);
+    assert_eq!(b.fake.unfinished(), 1, "what lies outside of the prefix is somebody else's");
+}
+
+/// The same on a server that others wrote. All its uploads are of the year 2010.
+#[tokio::test]
+async fn an_unfinished_multipart_upload_is_aborted_on_moto() {
     let Some(kit) = Kit::moto().await else { return };
     let url = crate::kit::var("REDRIVE_TEST_MOTO").unwrap();
-    let n = std::process::id();
-    let bucket = format!("{url}/unfinished{n}");
+    let name = format!("unfinished{}", std::process::id());
+    let bucket = format!("{url}/{name}");
     raw(reqwest::Method::PUT, &bucket).await;
     for key in ["pre/fix/dead", "elsewhere/alive"] {
         raw(reqwest::Method::POST, &format!("{bucket}/{key}?uploads")).await;
     }
-    let s3 = S3::open(settings(&url, &format!("unfinished{n}"), kit.home.path())).await.unwrap();
-    assert_eq!(s3.sweep_temps(crate::kit::earlier(3_600), 10).await.unwrap().removed, 0, "too young");
+    let s3 = S3::open(settings(&url, &name, kit.home.path())).await.unwrap();
     assert_eq!(s3.sweep_temps(later(3_600), 10).await.unwrap().removed, 1);
     let left = raw(reqwest::Method::GET, &format!("{bucket}?uploads")).await;
     assert!(!left.contains("pre/fix/dead") && left.contains("elsewhere/alive"), "{left}");

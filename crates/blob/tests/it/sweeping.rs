@@ -5,9 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redrive_blob::{
-    Blobs, BlobsExt, Folder, Key, ReferenceError, References, Sweep, SweepFailure, expire, sweep,
-};
+use redrive_blob::{BlobsExt, Folder, Key, ReferenceError, References, Sweep, SweepFailure, expire, sweep};
 
 use crate::kit::{Kit, age, k, later};
 

@@ -85,7 +85,7 @@ pub(crate) async fn denied(folder: &Path) {
     let locked = folder.join("mine/locked");
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o500)).unwrap();
     let put = blobs.put_bytes(&k("locked/b"), "y".into()).await.unwrap_err();
-    std::fs::set_permissions(locked.join("a"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(locked.join("a"), std::fs::Permissions::from_mode(0o0)).unwrap();
     let read = blobs.read(&k("locked/a"), None).await.unwrap_err();
     let delete = blobs.delete(&k("locked/a")).await.unwrap_err();
     for error in [put, read, delete] {
