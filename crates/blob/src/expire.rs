@@ -1,7 +1,8 @@
 //! Removing artifacts whose time is over.
 //!
 //! Rows say when; this only carries it out, one key after the other, and tells which may be noted as expired. A key whose
-//! deletion failed stays with its row and is named again by the next run.
+//! deletion failed stays with its row and is named again by the next run. A key that several rows share is over when the
+//! last of them says so; who shares keys must ask before naming one here.
 
 use crate::blobs::{Blobs, Removed};
 use crate::error::BlobError;

@@ -50,7 +50,7 @@ pub trait BlobsExt: Blobs {
     /// Copies to a key that is put once, through this process, so that the answer's hash is that of the bytes that
     /// were really there. A move is this, then the caller's note of the new place, then [`Blobs::delete`].
     ///
-    /// Made again after a crash it finds the copy and adopts it. When something else is at `to` it errs and changes
+    /// Only the bytes and their hash go along, no other metadata. Made again after a crash it finds the copy and adopts it. When something else is at `to` it errs and changes
     /// nothing.
     async fn copy_once(&self, from: &Key, to: &Key) -> Result<Stored> {
         let reading = self.read(from, None).await?;

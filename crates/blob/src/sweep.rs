@@ -71,6 +71,8 @@ pub struct Swept {
     pub deleted_bytes: u64,
     /// Orphans that became young, or vanished, between the question and the deletion.
     pub spared: u64,
+    /// Orphans that the place would not let go. They are named in the log, and found again by the next sweep.
+    pub failed: u64,
     /// Temps of dead uploads that were removed.
     pub temps: Temps,
     /// Whether everything was looked at; otherwise the bound was reached.
@@ -155,14 +157,30 @@ impl Sweeping<'_> {
                 if self.is_full() {
                     return Ok(());
                 }
-                match self.blobs.delete_older(&key, before).await? {
-                    Removed::Gone { bytes } => {
-                        self.done.deleted += 1;
-                        self.done.deleted_bytes = self.done.deleted_bytes.saturating_add(bytes);
-                        tracing::info!(blob.key = %key, blob.bytes = bytes, "orphan {key} deleted");
-                    }
-                    Removed::Missing | Removed::Kept => self.done.spared += 1,
-                }
+                let removed = self.blobs.delete_older(&key, before).await;
+                self.note(&key, removed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts one deletion. One orphan that cannot go does not keep the others; a place that is away ends the sweep.
+    fn note(&mut self, key: &Key, removed: Result<Removed, BlobError>) -> Result<(), SweepFailure> {
+        match removed {
+            Ok(Removed::Gone { bytes }) => {
+                self.done.deleted += 1;
+                self.done.deleted_bytes = self.done.deleted_bytes.saturating_add(bytes);
+                tracing::info!(blob.key = %key, blob.bytes = bytes, "orphan {key} deleted");
+            }
+            Ok(Removed::Missing | Removed::Kept) => self.done.spared += 1,
+            Err(
+                error @ (BlobError::Unavailable { .. } | BlobError::Throttled { .. } | BlobError::NoBucket),
+            ) => {
+                return Err(error.into());
+            }
+            Err(error) => {
+                self.done.failed += 1;
+                tracing::warn!(blob.key = %key, %error, "orphan {key} cannot be deleted");
             }
         }
         Ok(())

@@ -146,9 +146,11 @@ impl Sealed {
     /// Gives it its key, once, durably. The same bytes under this key are adopted; other bytes are
     /// [`BlobError::AlreadyExists`] and stay as they are.
     ///
-    /// A bucket that was not available may be asked again with the same upload. A folder whose sync failed may not: the
-    /// upload is given up, and must be made anew. On a bucket that ignores conditional writes this is a last check, not a
-    /// lock: two puts of different bytes in the same instant can both be told yes.
+    /// When the name is taken by other bytes, another name may be tried with the same upload. A bucket that was not
+    /// available may be asked again. A folder whose disk failed may not: the upload is given up and must be made anew.
+    ///
+    /// On a bucket that ignores conditional writes this is a last check, not a lock: two puts of different bytes in
+    /// the same instant can both be told yes.
     pub async fn finish(&mut self, key: &Key) -> Result<Stored> {
         let sealing = self.sealing.take().ok_or_else(given_up)?;
         let (back, placed) = self.publish.publish(sealing, key).await;

@@ -99,13 +99,13 @@ impl Walk {
     fn enter(&mut self, folder: Option<String>) -> Result<()> {
         let way = match self.root.down(folder.as_deref(), false, Act::List) {
             Ok(way) => way,
-            // Gone, or swapped for a link since: nothing to list.
-            Err(Stop::Missing | Stop::Failed(BlobError::Denied { .. }))
-                if self.begun && !self.levels.is_empty() =>
-            {
+            // Gone since, or not there at all.
+            Err(Stop::Missing) => return Ok(()),
+            // One folder that is closed to us, or a link by now, does not hide the others.
+            Err(Stop::Failed(BlobError::Denied { reason, .. })) if !self.levels.is_empty() => {
+                tracing::warn!(folder = folder.unwrap_or_default(), reason, "a folder is passed over");
                 return Ok(());
             }
-            Err(Stop::Missing) => return Ok(()),
             Err(Stop::Failed(error)) => return Err(error),
         };
         let dir = Dir::read_from(way.last()).map_err(|e| errno::folder(Act::List, "opening a folder", e))?;

@@ -61,11 +61,18 @@ impl Publisher {
 
 #[async_trait]
 impl Publish for Publisher {
-    /// Never answers with the temp: a folder that failed once is not asked again about the same file.
+    /// Answers with the temp only when its name was taken: a folder that failed is not asked again about the same file.
     async fn publish(&self, mut sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
         let (root, seam, key) = (Arc::clone(&self.root), Arc::clone(&self.seam), key.clone());
-        let placed = blocking::run(move || Self::put(&root, &*seam, &mut sealing, &key)).await;
-        (None, placed)
+        let tried = blocking::run(move || {
+            let placed = Self::put(&root, &*seam, &mut sealing, &key);
+            Ok((sealing, placed))
+        });
+        match tried.await {
+            Ok((sealing, Err(taken @ BlobError::AlreadyExists { .. }))) => (Some(sealing), Err(taken)),
+            Ok((_, placed)) => (None, placed),
+            Err(error) => (None, Err(error)),
+        }
     }
 }
 

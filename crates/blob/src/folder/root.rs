@@ -43,7 +43,8 @@ impl Root {
         if !path.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
             // The new name must last as long as what is put into it.
-            for parent in path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
+            for parent in path.ancestors().skip(1) {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
                 if std::fs::File::open(parent).and_then(|folder| folder.sync_all()).is_err() {
                     break;
                 }

@@ -86,7 +86,7 @@ pub(super) fn found(bucket: Arc<Bucket>, under: String) -> BoxStream<'static, Re
     let prefix = bucket.settings.object(&under);
     // `Some(None)` is the first page, `Some(token)` a later one, `None` the end.
     let pages = stream::try_unfold(Some(None::<String>), move |next| {
-        let (bucket, prefix) = (Arc::clone(&bucket), prefix.clone());
+        let (bucket, prefix, under) = (Arc::clone(&bucket), prefix.clone(), under.clone());
         async move {
             let Some(token) = next else { return Ok(None) };
             let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
@@ -96,7 +96,8 @@ pub(super) fn found(bucket: Arc<Bucket>, under: String) -> BoxStream<'static, Re
             let (page, encoded) = page(&bucket, &mut query).await?;
             let found = page.contents.into_iter().filter_map(|object| {
                 let name = if encoded { decode(&object.key) } else { object.key };
-                let name = bucket.settings.below(&name)?.to_owned();
+                // A store that does not filter must not make us remove what we did not ask for.
+                let name = bucket.settings.below(&name).filter(|name| name.starts_with(&under))?.to_owned();
                 Some(Found { name, bytes: object.size, modified: object.last_modified })
             });
             let found: Vec<Found> = found.collect();

@@ -49,7 +49,9 @@ impl std::fmt::Debug for ClockOf {
 impl Publish for Publisher {
     async fn publish(&self, sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
         let placed = self.put(&sealing, key).await;
-        let again = placed.as_ref().is_err_and(BlobError::is_temporary);
+        let again = placed
+            .as_ref()
+            .is_err_and(|error| error.is_temporary() || matches!(error, BlobError::AlreadyExists { .. }));
         (again.then_some(sealing), placed)
     }
 }

@@ -95,6 +95,13 @@ async fn the_same_bytes_again_are_adopted_and_other_bytes_are_refused(kit: &Kit)
         }
     }
     assert_eq!(kit.get("a/b").await, b"first");
+    let mut upload = kit.blobs.begin(10).await.unwrap();
+    upload.write("other").await.unwrap();
+    let mut sealed = upload.seal().await.unwrap();
+    sealed.finish(&k("a/b")).await.unwrap_err();
+    sealed.finish(&k("a/b (2)")).await.unwrap();
+    assert_eq!(kit.get("a/b (2)").await, b"other", "another name may be tried with the same upload");
+    drop(sealed);
     assert_eq!(kit.temps().await, 0, "refused puts leave nothing behind");
 }
 

@@ -127,8 +127,12 @@ impl Fake {
 
     /// Puts an object past our code, under whatever name.
     pub(crate) fn plant(&self, name: &str, bytes: &'static [u8]) {
-        let object =
-            Object { bytes: bytes.into(), size: bytes.len(), sha256: None, etag: "\"planted\"".into() };
+        self.plant_as(name, bytes, None);
+    }
+
+    /// Puts an object whose metadata says this hash.
+    pub(crate) fn plant_as(&self, name: &str, bytes: &'static [u8], sha256: Option<String>) {
+        let object = Object { bytes: bytes.into(), size: bytes.len(), sha256, etag: "\"planted\"".into() };
         self.inner.lock().unwrap().objects.insert(name.to_owned(), object);
     }
 }

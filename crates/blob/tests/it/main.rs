@@ -22,4 +22,5 @@ mod memory;
 mod old;
 mod refused;
 mod sweeping;
+mod synced;
 mod torn;

@@ -267,6 +267,15 @@ async fn an_object_of_somebody_else_is_read_before_it_is_adopted() {
 }
 
 #[tokio::test]
+async fn a_copy_of_an_object_that_is_not_what_its_hash_says_is_not_made() {
+    let b = bucket().await;
+    b.fake.plant_as("pre/fix/a", b"damaged", Some(Sha256::of(b"sound").to_string()));
+    let error = b.s3.copy_once(&k("a"), &k("b")).await.unwrap_err();
+    assert_eq!(error.code(), Code::ResultCorrupt);
+    assert_eq!(b.fake.objects(), ["pre/fix/a"]);
+}
+
+#[tokio::test]
 async fn a_store_that_cannot_list_unfinished_uploads_is_swept_as_far_as_it_goes() {
     let b = bucket().await;
     b.fake.plant("pre/fix/.redrive-temp/left", b"behind");

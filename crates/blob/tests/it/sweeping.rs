@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use redrive_blob::{BlobsExt, Folder, Key, ReferenceError, References, Sweep, SweepFailure, expire, sweep};
 
+use crate::fake_s3::Fault;
 use crate::kit::{Kit, age, k, later};
 
 /// Rows in memory, with what happens at each question.
@@ -186,4 +187,26 @@ async fn what_is_over_is_removed_and_failures_do_not_stop_the_rest() {
     assert_eq!(expired.bytes, 10);
     assert_eq!(expired.failed.len(), 1);
     assert_eq!(kit.keys().await, ["c"]);
+}
+
+#[tokio::test]
+async fn an_orphan_that_cannot_go_does_not_keep_the_others() {
+    let fake = crate::fake_s3::Fake::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let s3 = redrive_blob::S3::open(crate::kit::settings(&fake.url, "bucket", home.path())).await.unwrap();
+    for key in ["a", "b", "c"] {
+        s3.put_bytes(&k(key), "12".into()).await.unwrap();
+    }
+    fake.forget();
+    let plan = Sweep::at("2027-01-01T00:00:00Z".parse().unwrap());
+    fake.on("DELETE", 2, Fault::Refuse(403, "AccessDenied", None));
+    let swept = sweep(&s3, &Rows::default(), &plan).await.unwrap();
+    assert_eq!((swept.deleted, swept.failed, swept.through), (2, 1, true));
+    fake.on("DELETE", 1, Fault::Refuse(503, "SlowDown", None));
+    let error = sweep(&s3, &Rows::default(), &plan).await.unwrap_err();
+    assert!(
+        matches!(error.why, SweepFailure::Place(_)),
+        "a place that asks for time is left alone: {error:?}"
+    );
+    assert_eq!(fake.objects(), ["pre/fix/b"]);
 }
