@@ -77,3 +77,27 @@ async fn the_test_servers_keep_their_word() {
         assert_eq!(kit.s3.unwrap().conditionals().put, Conditional::Honoured);
     }
 }
+
+/// Whoever was told that the bytes are there finds them there, however a sweeper runs beside.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_adoption_and_a_removal_of_the_old_never_both_succeed() {
+    let kit = Kit::folder().await;
+    let file = kit.files.as_ref().unwrap().join("shared/a");
+    let key = k("shared/a");
+    let (mut kept, mut removed) = (0, 0);
+    for _ in 0..300 {
+        kit.put("shared/a", "bytes").await;
+        age(&file, 7_200);
+        let (put, gone) = tokio::join!(
+            kit.blobs.put_bytes(&key, "bytes".into()),
+            kit.blobs.delete_older(&key, earlier(3_600))
+        );
+        let placed = put.unwrap().placed;
+        assert_eq!(kit.get("shared/a").await, b"bytes", "{placed:?} {gone:?}");
+        match gone.unwrap() {
+            Removed::Gone { .. } => removed += 1,
+            Removed::Kept | Removed::Missing => kept += 1,
+        }
+    }
+    assert!(kept + removed == 300 && removed > 0, "both orders happen: {kept} {removed}");
+}

@@ -225,6 +225,17 @@ async fn a_bucket_that_cannot_be_used_is_said_at_start() {
     assert_eq!(S3::open(nobody).await.unwrap_err().code(), Code::UploadS3Error);
 }
 
+/// TLS is set up by us, with one provider and nothing installed for the whole process.
+#[tokio::test]
+async fn an_endpoint_with_tls_that_speaks_none_is_an_error_and_no_panic() {
+    let fake = Fake::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let secure = fake.url.replace("http://", "https://");
+    let error = S3::open(settings(&secure, "bucket", home.path())).await.unwrap_err();
+    assert!(matches!(error, BlobError::Unavailable { .. } | BlobError::Settings { .. }), "{error:?}");
+    assert!(rustls::crypto::CryptoProvider::get_default().is_none());
+}
+
 #[tokio::test]
 async fn errors_do_not_tell_secrets() {
     let b = bucket().await;
