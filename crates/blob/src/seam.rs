@@ -17,6 +17,10 @@ pub enum Point {
     Rename,
     /// It has its name; the folder is about to be synced.
     SyncFolder,
+    /// Something has the name and is open; it is about to be locked and compared.
+    Adopt,
+    /// It has the same bytes and is locked; it is about to be made young.
+    Refresh,
 }
 
 /// Something that may fail a step. It runs on a thread that may block.

@@ -92,7 +92,7 @@ fn try_once(way: &Way<'_>, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) ->
             }
             Ok(Tried::Done(Placed::New))
         }
-        Err(Errno::EXIST) => adopt(way, sealing, key),
+        Err(Errno::EXIST) => adopt(way, seam, sealing, key),
         Err(Errno::NOENT)
             if rustix::fs::statat(sealing.temp.folder(), &sealing.temp.name, AtFlags::empty()).is_ok() =>
         {
@@ -117,7 +117,7 @@ fn rename(from: &OwnedFd, temp: &str, to: &OwnedFd, name: &str) -> rustix::io::R
 
 /// Something has the name. The same bytes are adopted: made young under the lock that removals take too, and synced,
 /// because whoever put them may have died before that.
-fn adopt(way: &Way<'_>, sealing: &Sealing, key: &Key) -> Result<Tried> {
+fn adopt(way: &Way<'_>, seam: &dyn Seam, sealing: &Sealing, key: &Key) -> Result<Tried> {
     let Some((file, head)) = read::open_in(way, key, Act::Put)? else {
         let there = rustix::fs::statat(way.last(), key.split().1, AtFlags::SYMLINK_NOFOLLOW);
         return match there {
@@ -131,6 +131,7 @@ fn adopt(way: &Way<'_>, sealing: &Sealing, key: &Key) -> Result<Tried> {
     };
     let file = File::from(file);
     let failed = |what: &'static str| move |e| errno::folder(Act::Put, what, e);
+    seam.before(Point::Adopt).map_err(|e| errno::io(Act::Put, "adopting a file", e))?;
     match rustix::fs::flock(file.as_fd(), FlockOperation::LockShared) {
         Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => {}
         Err(e) => return Err(failed("locking a file")(e)),
@@ -142,6 +143,7 @@ fn adopt(way: &Way<'_>, sealing: &Sealing, key: &Key) -> Result<Tried> {
     if rustix::fs::fstat(&file).map_err(failed("looking at a file"))?.st_nlink == 0 {
         return Ok(Tried::Again);
     }
+    seam.before(Point::Refresh).map_err(|e| errno::io(Act::Put, "adopting a file", e))?;
     let keep = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: keep, last_modification: now };

@@ -1,9 +1,10 @@
 //! Adopting makes young: a put that finds its bytes there must not lose them to a sweeper a moment later.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use redrive_blob::{BlobsExt, Conditional, Conditionals, Placed, Removed, S3};
+use redrive_blob::{Blobs, BlobsExt, Conditional, Conditionals, Folder, Placed, Point, Removed, S3, Seam};
 use redrive_store::clock::ManualClock;
+use tokio::runtime::Handle;
 
 use crate::fake_s3::{Fake, Keeps};
 use crate::kit::{Kit, age, earlier, k, noise, settings};
@@ -78,26 +79,42 @@ async fn the_test_servers_keep_their_word() {
     }
 }
 
-/// Whoever was told that the bytes are there finds them there, however a sweeper runs beside.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_adoption_and_a_removal_of_the_old_never_both_succeed() {
-    let kit = Kit::folder().await;
-    let file = kit.files.as_ref().unwrap().join("shared/a");
-    let key = k("shared/a");
-    let (mut kept, mut removed) = (0, 0);
-    for _ in 0..300 {
-        kit.put("shared/a", "bytes").await;
-        age(&file, 7_200);
-        let (put, gone) = tokio::join!(
-            kit.blobs.put_bytes(&key, "bytes".into()),
-            kit.blobs.delete_older(&key, earlier(3_600))
-        );
-        let placed = put.unwrap().placed;
-        assert_eq!(kit.get("shared/a").await, b"bytes", "{placed:?} {gone:?}");
-        match gone.unwrap() {
-            Removed::Gone { .. } => removed += 1,
-            Removed::Kept | Removed::Missing => kept += 1,
+/// A sweeper that strikes at one point of an adoption, once.
+struct Strike {
+    at: Point,
+    sweeper: Folder,
+    found: Mutex<Option<Removed>>,
+}
+
+impl Seam for Strike {
+    fn before(&self, point: Point) -> std::io::Result<()> {
+        let mut found = self.found.lock().unwrap();
+        if point == self.at && found.is_none() {
+            let key = k("shared/a");
+            let remove = self.sweeper.delete_older(&key, earlier(3_600));
+            *found = Some(Handle::current().block_on(remove).unwrap());
         }
+        Ok(())
     }
-    assert!(kept + removed == 300 && removed > 0, "both orders happen: {kept} {removed}");
+}
+
+/// Whoever was told that the bytes are there finds them there, wherever a sweeper strikes.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_adoption_and_a_removal_of_the_old_never_both_succeed() {
+    for (at, found, placed) in [
+        (Point::Adopt, Removed::Gone { bytes: 5 }, Placed::New),
+        (Point::Refresh, Removed::Kept, Placed::Adopted),
+    ] {
+        let kit = Kit::folder().await;
+        kit.put("shared/a", "bytes").await;
+        let root = kit.files.clone().unwrap();
+        age(&root.join("shared/a"), 7_200);
+        let sweeper = Folder::open(&root).await.unwrap();
+        let strike = Arc::new(Strike { at, sweeper, found: Mutex::new(None) });
+        let blobs = Folder::open_with(&root, Arc::clone(&strike) as _).await.unwrap();
+        let stored = blobs.put_bytes(&k("shared/a"), "bytes".into()).await.unwrap();
+        assert_eq!((*strike.found.lock().unwrap(), stored.placed), (Some(found), placed), "{at:?}");
+        assert_eq!(kit.get("shared/a").await, b"bytes");
+        assert!(kit.blobs.head(&k("shared/a")).await.unwrap().modified > earlier(60));
+    }
 }
