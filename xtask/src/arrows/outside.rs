@@ -52,6 +52,7 @@ struct Home {
 }
 
 const HOMES: &[Home] = &[
+    Home { library: "object_store", room: "redrive-blob" },
     Home { library: "rusqlite", room: "redrive-store-sqlite" },
     Home { library: "sqlx", room: "redrive-store-postgres" },
 ];

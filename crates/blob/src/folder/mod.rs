@@ -1,0 +1,125 @@
+//! A folder of this machine.
+//!
+//! An artifact is a file under its key, mode 0600, in folders of mode 0700. A put is: temp → fsync → rename that replaces
+//! nothing → fsync of every folder on the way. Every step goes segment by segment from an open handle of the root and
+//! refuses links, so that a planted link leads nowhere, also when it is swapped in between two steps.
+
+mod list;
+mod publish;
+mod read;
+mod remove;
+mod root;
+mod temps;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use redrive_model::Timestamp;
+
+use crate::Result;
+use crate::blobs::{Blobs, Head, Listed, Reading, Removed, Temps};
+use crate::blocking;
+use crate::error::Act;
+use crate::key::Key;
+use crate::range::ByteRange;
+use crate::room;
+use crate::seam::{Seam, Seamless};
+use crate::temp::TempFolder;
+use crate::upload::Upload;
+
+pub(crate) use root::Root;
+pub(crate) use temps::sweep as sweep_temps;
+
+/// Where temps lie, under the root: the same file system, so that a rename is enough.
+pub(crate) const TEMP: &str = ".redrive-temp";
+
+/// Artifacts in a folder.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    root: Arc<Root>,
+    path: PathBuf,
+    seam: Arc<dyn Seam>,
+}
+
+impl Folder {
+    /// Opens a folder, and makes it when it is missing. A folder that exists keeps its mode.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Arc::new(Seamless)).await
+    }
+
+    /// [`Folder::open`] with faults.
+    pub async fn open_with(path: impl AsRef<Path>, seam: Arc<dyn Seam>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let at = path.clone();
+        let root = blocking::run(move || {
+            let root = Root::open(&at)?;
+            root.subfolder(TEMP)?;
+            Ok(root)
+        });
+        Ok(Self { root: Arc::new(root.await?), path, seam })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    async fn on_root<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Root) -> Result<T> + Send + 'static,
+    {
+        let root = Arc::clone(&self.root);
+        blocking::run(move || work(&root)).await
+    }
+}
+
+#[async_trait]
+impl Blobs for Folder {
+    async fn begin(&self, limit: u64) -> Result<Upload> {
+        let seam = Arc::clone(&self.seam);
+        let temp = self.on_root(move |root| {
+            // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
+            let folder = Arc::new(root.subfolder(TEMP)?);
+            TempFolder { folder, seam, durable: true }.make()
+        });
+        let publish = publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam));
+        Ok(Upload::new(temp.await?, limit, Arc::new(publish)))
+    }
+
+    async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {
+        let wanted = key.clone();
+        let (file, head) = self.on_root(move |root| read::open(root, &wanted)).await?;
+        read::reading(key, file, head, range)
+    }
+
+    async fn head(&self, key: &Key) -> Result<Head> {
+        let key = key.clone();
+        self.on_root(move |root| Ok(read::open(root, &key)?.1)).await
+    }
+
+    async fn delete(&self, key: &Key) -> Result<Removed> {
+        let key = key.clone();
+        self.on_root(move |root| remove::remove(root, &key)).await
+    }
+
+    async fn delete_older(&self, key: &Key, before: Timestamp) -> Result<Removed> {
+        let key = key.clone();
+        self.on_root(move |root| remove::remove_older(root, &key, before)).await
+    }
+
+    fn list(&self, under: Option<&Key>) -> BoxStream<'static, Result<Listed>> {
+        list::list(Arc::clone(&self.root), under.cloned())
+    }
+
+    async fn sweep_temps(&self, before: Timestamp, most: usize) -> Result<Temps> {
+        self.on_root(move |root| temps::sweep(root.subfolder(TEMP)?, before, most)).await
+    }
+
+    async fn free(&self) -> Result<Option<u64>> {
+        self.on_root(|root| room::free_at(root.fd(), Act::Read).map(Some)).await
+    }
+}

@@ -1,0 +1,168 @@
+//! The last step of a put: a name that replaces nothing, and durable folders.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rustix::fs::{AtFlags, FlockOperation, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::io::Errno;
+
+use super::read;
+use super::root::{Root, Stop, Way};
+use crate::Result;
+use crate::blocking;
+use crate::digest::{Hashing, Sha256};
+use crate::errno;
+use crate::error::{Act, BlobError};
+use crate::key::Key;
+use crate::seam::{Point, Seam};
+use crate::temp::Sealing;
+use crate::upload::{Placed, Publish};
+
+/// So often a folder may vanish under a put before it is an error: removals prune empty folders.
+const TRIES: usize = 16;
+
+/// Gives temps their names under one root.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    root: Arc<Root>,
+    seam: Arc<dyn Seam>,
+}
+
+/// What one try came to.
+enum Tried {
+    Done(Placed),
+    /// A folder or the file that was in the way vanished.
+    Again,
+}
+
+impl Publisher {
+    pub(super) fn new(root: Arc<Root>, seam: Arc<dyn Seam>) -> Self {
+        Self { root, seam }
+    }
+
+    fn put(root: &Root, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
+        for _ in 0..TRIES {
+            let way = match root.way(key, true, Act::Put) {
+                Ok(way) => way,
+                Err(Stop::Missing) => continue,
+                Err(Stop::Failed(error)) => return Err(error),
+            };
+            match try_once(&way, seam, sealing, key)? {
+                Tried::Done(placed) => return Ok(placed),
+                Tried::Again => {}
+            }
+        }
+        Err(BlobError::io("the folder was removed again and again"))
+    }
+}
+
+#[async_trait]
+impl Publish for Publisher {
+    /// Answers with the temp only when its name was taken: a folder that failed is not asked again about the same file.
+    async fn publish(&self, mut sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
+        let (root, seam, key) = (Arc::clone(&self.root), Arc::clone(&self.seam), key.clone());
+        let tried = blocking::run(move || {
+            let placed = Self::put(&root, &*seam, &mut sealing, &key);
+            Ok((sealing, placed))
+        });
+        match tried.await {
+            Ok((sealing, Err(taken @ BlobError::AlreadyExists { .. }))) => (Some(sealing), Err(taken)),
+            Ok((_, placed)) => (None, placed),
+            Err(error) => (None, Err(error)),
+        }
+    }
+}
+
+fn try_once(way: &Way<'_>, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) -> Result<Tried> {
+    let (_, name) = key.split();
+    let renamed = seam.before(Point::Rename).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
+    match renamed.and_then(|()| rename(&sealing.temp.folder().clone(), &sealing.temp.name, way.last(), name))
+    {
+        Ok(()) => {
+            sealing.temp.renamed();
+            let synced =
+                seam.before(Point::SyncFolder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
+            if let Err(e) = synced.and_then(|()| way.sync()) {
+                // Nobody was told that it is there, and it may not last: it must not be adopted later.
+                let _ = rustix::fs::unlinkat(way.last(), name, AtFlags::empty());
+                return Err(errno::folder(Act::Put, "syncing a folder", e));
+            }
+            Ok(Tried::Done(Placed::New))
+        }
+        Err(Errno::EXIST) => adopt(way, seam, sealing, key),
+        Err(Errno::NOENT)
+            if rustix::fs::statat(sealing.temp.folder(), &sealing.temp.name, AtFlags::empty()).is_ok() =>
+        {
+            Ok(Tried::Again)
+        }
+        Err(e) => Err(errno::folder(Act::Put, "naming a file", e)),
+    }
+}
+
+/// Renames without replacing. Where the file system has no such rename, a second name is made and the first removed.
+fn rename(from: &OwnedFd, temp: &str, to: &OwnedFd, name: &str) -> rustix::io::Result<()> {
+    match rustix::fs::renameat_with(from, temp, to, name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            rustix::fs::linkat(from, temp, to, name, AtFlags::empty())?;
+            // The second name is what counts; a first name that stays is swept.
+            let _ = rustix::fs::unlinkat(from, temp, AtFlags::empty());
+            Ok(())
+        }
+        answer => answer,
+    }
+}
+
+/// Something has the name. The same bytes are adopted: made young under the lock that removals take too, and synced,
+/// because whoever put them may have died before that.
+fn adopt(way: &Way<'_>, seam: &dyn Seam, sealing: &Sealing, key: &Key) -> Result<Tried> {
+    let Some((file, head)) = read::open_in(way, key, Act::Put)? else {
+        let there = rustix::fs::statat(way.last(), key.split().1, AtFlags::SYMLINK_NOFOLLOW);
+        return match there {
+            Ok(_) => Err(BlobError::Denied {
+                act: Act::Put,
+                place: crate::error::Place::Folder,
+                reason: "a folder has this name".to_owned(),
+            }),
+            Err(_) => Ok(Tried::Again),
+        };
+    };
+    let file = File::from(file);
+    let failed = |what: &'static str| move |e| errno::folder(Act::Put, what, e);
+    seam.before(Point::Adopt).map_err(|e| errno::io(Act::Put, "adopting a file", e))?;
+    match rustix::fs::flock(file.as_fd(), FlockOperation::LockShared) {
+        Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => {}
+        Err(e) => return Err(failed("locking a file")(e)),
+    }
+    let there = hash_of(&file).map_err(|e| errno::io(Act::Put, "reading what is there", e))?;
+    if there != sealing.sha256 || head.bytes != sealing.bytes {
+        return Err(BlobError::AlreadyExists { key: key.clone(), there });
+    }
+    if rustix::fs::fstat(&file).map_err(failed("looking at a file"))?.st_nlink == 0 {
+        return Ok(Tried::Again);
+    }
+    seam.before(Point::Refresh).map_err(|e| errno::io(Act::Put, "adopting a file", e))?;
+    let keep = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let times = Timestamps { last_access: keep, last_modification: now };
+    rustix::fs::futimens(&file, &times).map_err(failed("adopting a file"))?;
+    rustix::fs::fsync(&file).map_err(failed("syncing a file"))?;
+    way.sync().map_err(failed("syncing a folder"))?;
+    Ok(Tried::Done(Placed::Adopted))
+}
+
+/// The hash of a file, from its beginning.
+fn hash_of(file: &File) -> std::io::Result<Sha256> {
+    let mut hashing = Hashing::default();
+    let mut block = vec![0; 128 * 1024];
+    loop {
+        match file.read_at(&mut block, hashing.bytes()) {
+            Ok(0) => return Ok(hashing.end()),
+            Ok(got) => hashing.update(block.get(..got).unwrap_or_default()),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The way from the root to a key, one segment at a time, links refused.
+
+use std::fs::DirBuilder;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use redrive_model::Timestamp;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::Result;
+use crate::errno;
+use crate::error::{Act, BlobError};
+use crate::key::Key;
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const PRIVATE: Mode = Mode::RWXU;
+
+/// An open root. Everything is reached from its handle; its path is never used again.
+#[derive(Debug)]
+pub(crate) struct Root(OwnedFd);
+
+/// The folders between the root and a key, all open.
+pub(crate) struct Way<'a> {
+    root: &'a OwnedFd,
+    below: Vec<OwnedFd>,
+}
+
+/// Why a way ends early.
+pub(crate) enum Stop {
+    /// A folder on it is missing, or something that is no folder has its name.
+    Missing,
+    /// It cannot be gone.
+    Failed(BlobError),
+}
+
+impl Root {
+    /// Opens the root, and makes it and its parents when they are missing. The root itself may be a link: the
+    /// operator chose it.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let failed = |e| errno::io(Act::Open, "opening the folder", e);
+        if !path.is_dir() {
+            DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+            // The new name must last as long as what is put into it.
+            for parent in path.ancestors().skip(1) {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                if std::fs::File::open(parent).and_then(|folder| folder.sync_all()).is_err() {
+                    break;
+                }
+            }
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(path, flags, Mode::empty());
+        Ok(Self(root.map_err(|e| errno::folder(Act::Open, "opening the folder", e))?))
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// A folder of our own directly below the root, made when it is missing.
+    pub(crate) fn subfolder(&self, name: &str) -> Result<OwnedFd> {
+        match step(&self.0, name, true, Act::Put) {
+            Ok(folder) => Ok(folder),
+            Err(Stop::Missing) => Err(BlobError::io(format!("{name} is not a folder"))),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Goes to the folder that holds a key.
+    pub(crate) fn way(&self, key: &Key, make: bool, act: Act) -> Result<Way<'_>, Stop> {
+        let (folders, _) = key.split();
+        self.down(folders, make, act)
+    }
+
+    /// Goes down some folders.
+    pub(crate) fn down(&self, folders: Option<&str>, make: bool, act: Act) -> Result<Way<'_>, Stop> {
+        let mut way = Way { root: &self.0, below: Vec::new() };
+        for segment in folders.into_iter().flat_map(|folders| folders.split('/')) {
+            let next = step(way.last(), segment, make, act)?;
+            way.below.push(next);
+        }
+        Ok(way)
+    }
+}
+
+impl Way<'_> {
+    /// The last folder.
+    pub(crate) fn last(&self) -> &OwnedFd {
+        self.below.last().unwrap_or(self.root)
+    }
+
+    /// Syncs every folder on the way, the last first: another process may have made one and not yet synced its parent.
+    pub(crate) fn sync(&self) -> rustix::io::Result<()> {
+        self.below.iter().rev().chain([self.root]).try_for_each(rustix::fs::fsync)
+    }
+
+    /// Removes the folders on the way that are empty. One that is in use is not empty, or will be made again.
+    pub(crate) fn prune(&self, key: &Key) {
+        let names: Vec<&str> = key.segments().collect();
+        for (depth, name) in names.iter().enumerate().take(self.below.len()).rev() {
+            let parent = depth.checked_sub(1).and_then(|above| self.below.get(above)).unwrap_or(self.root);
+            if rustix::fs::unlinkat(parent, *name, AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// One folder down. A link is refused, whatever it points at.
+fn step(folder: &OwnedFd, name: &str, make: bool, act: Act) -> Result<OwnedFd, Stop> {
+    if make {
+        match rustix::fs::mkdirat(folder, name, PRIVATE) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(Errno::NOENT) => return Err(Stop::Missing),
+            Err(e) => return Err(Stop::Failed(errno::folder(act, "making a folder", e))),
+        }
+    }
+    match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+        Ok(next) => Ok(next),
+        Err(Errno::NOENT) => Err(Stop::Missing),
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(obstacle(folder, name, make, act)),
+        Err(e) => Err(Stop::Failed(errno::folder(act, "opening a folder", e))),
+    }
+}
+
+/// What stands where a folder is needed: a link, or a file.
+fn obstacle(folder: &OwnedFd, name: &str, make: bool, act: Act) -> Stop {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
+            Stop::Failed(errno::linked(act, "opening a folder"))
+        }
+        Ok(_) if make => Stop::Failed(BlobError::Denied {
+            act,
+            place: crate::error::Place::Folder,
+            reason: "a file has the name of a folder that is needed".to_owned(),
+        }),
+        Ok(_) | Err(_) => Stop::Missing,
+    }
+}
+
+/// When a file was put or adopted.
+pub(crate) fn modified(stat: &Stat) -> Timestamp {
+    let nanos = i32::try_from(stat.st_mtime_nsec).unwrap_or_default();
+    Timestamp::new(stat.st_mtime, nanos).unwrap_or(Timestamp::MAX)
+}
+
+/// The size of a file.
+pub(crate) fn size(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or_default()
+}

@@ -1,0 +1,164 @@
+//! One upload: bytes first, name last.
+//!
+//! [`Upload`] takes bytes and counts them, [`Upload::seal`] ends that and tells the hash, [`Sealed::finish`] gives the key.
+//! Dropping any of them aborts and leaves nothing behind. Bytes gather to blocks before a thread is asked to write them,
+//! so that small chunks cost no thread hop each.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+
+use crate::Result;
+use crate::blocking;
+use crate::digest::Sha256;
+use crate::error::BlobError;
+use crate::key::Key;
+use crate::temp::{Sealing, Temp};
+
+/// So many bytes are gathered before they are written.
+const BLOCK: usize = 128 * 1024;
+
+/// Gives a sealed temp its key. The backend's half of an upload.
+#[async_trait]
+pub(crate) trait Publish: Send + Sync + fmt::Debug {
+    /// Puts it there once. Answers with the temp when the same call may be made again.
+    async fn publish(&self, sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>);
+}
+
+/// What became of a put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its key.
+    pub key: Key,
+    /// Its hash.
+    pub sha256: Sha256,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether this put made it.
+    pub placed: Placed,
+}
+
+/// Whether a put made the artifact, or found the same bytes under its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// It is new.
+    New,
+    /// The same bytes were there already; they were adopted, and count as put now.
+    Adopted,
+}
+
+/// An upload that takes bytes.
+#[derive(Debug)]
+pub struct Upload {
+    /// Away while it is being written, and for good after an error or a write that nobody waited for.
+    temp: Option<Temp>,
+    waiting: BytesMut,
+    bytes: u64,
+    limit: u64,
+    publish: Arc<dyn Publish>,
+}
+
+impl Upload {
+    pub(crate) fn new(temp: Temp, limit: u64, publish: Arc<dyn Publish>) -> Self {
+        Self { temp: Some(temp), waiting: BytesMut::new(), bytes: 0, limit, publish }
+    }
+
+    /// How many bytes came.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes more bytes. After an error nothing of the upload is left, and every further call errs.
+    pub async fn write(&mut self, chunk: impl Into<Bytes>) -> Result<()> {
+        let chunk = chunk.into();
+        self.bytes = self.bytes.saturating_add(chunk.len() as u64);
+        if self.bytes > self.limit {
+            self.temp = None;
+            return Err(BlobError::TooLarge { limit: self.limit });
+        }
+        if chunk.len() >= BLOCK {
+            // A large chunk is written as it is, behind what waits.
+            self.flush().await?;
+            return self.append(chunk).await;
+        }
+        self.waiting.extend_from_slice(&chunk);
+        if self.waiting.len() >= BLOCK { self.flush().await } else { Ok(()) }
+    }
+
+    /// Ends the bytes. What is sealed is on the disk, and its hash is known.
+    pub async fn seal(mut self) -> Result<Sealed> {
+        self.flush().await?;
+        let temp = self.temp.take().ok_or_else(given_up)?;
+        let sealing = blocking::run(move || temp.seal()).await?;
+        let (sha256, bytes) = (sealing.sha256, sealing.bytes);
+        Ok(Sealed { sealing: Some(sealing), sha256, bytes, publish: self.publish })
+    }
+
+    /// [`Upload::seal`] and [`Sealed::finish`] in one, where the key is known without the hash.
+    pub async fn finish(self, key: &Key) -> Result<Stored> {
+        self.seal().await?.finish(key).await
+    }
+
+    async fn flush(&mut self) -> Result<()> {
+        if self.waiting.is_empty() && self.temp.is_some() {
+            return Ok(());
+        }
+        let block = self.waiting.split().freeze();
+        self.append(block).await
+    }
+
+    async fn append(&mut self, block: Bytes) -> Result<()> {
+        let mut temp = self.temp.take().ok_or_else(given_up)?;
+        let written = blocking::run(move || {
+            temp.write(&block)?;
+            Ok(temp)
+        });
+        self.temp = Some(written.await?);
+        Ok(())
+    }
+}
+
+/// A complete upload without a name.
+#[derive(Debug)]
+pub struct Sealed {
+    sealing: Option<Sealing>,
+    sha256: Sha256,
+    bytes: u64,
+    publish: Arc<dyn Publish>,
+}
+
+impl Sealed {
+    /// The hash of all bytes.
+    #[must_use]
+    pub const fn sha256(&self) -> Sha256 {
+        self.sha256
+    }
+
+    /// The number of all bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives it its key, once, durably. The same bytes under this key are adopted; other bytes are
+    /// [`BlobError::AlreadyExists`] and stay as they are.
+    ///
+    /// When the name is taken by other bytes, another name may be tried with the same upload. A bucket that was not
+    /// available may be asked again. A folder whose disk failed may not: the upload is given up and must be made anew.
+    ///
+    /// On a bucket that ignores conditional writes this is a last check, not a lock: two puts of different bytes in
+    /// the same instant can both be told yes.
+    pub async fn finish(&mut self, key: &Key) -> Result<Stored> {
+        let sealing = self.sealing.take().ok_or_else(given_up)?;
+        let (back, placed) = self.publish.publish(sealing, key).await;
+        self.sealing = back;
+        Ok(Stored { key: key.clone(), sha256: self.sha256, bytes: self.bytes, placed: placed? })
+    }
+}
+
+fn given_up() -> BlobError {
+    BlobError::io("this upload was given up after an error, or is finished")
+}

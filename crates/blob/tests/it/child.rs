@@ -1,0 +1,35 @@
+//! Work that a test does in a process of its own, to kill it, to run as somebody else, or to measure its memory.
+//!
+//! The child is this test binary again, told by a variable what to do.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::kit::var;
+
+const TASK: &str = "REDRIVE_TEST_CHILD";
+const FOLDER: &str = "REDRIVE_TEST_FOLDER";
+
+/// A command that does a task in a folder.
+pub(crate) fn command(task: &str, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
+    command.env(TASK, task).env(FOLDER, folder).stdout(Stdio::piped());
+    command
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "other tests run it in a process of its own"]
+async fn does_what_it_is_told() {
+    let Some(task) = var(TASK) else { return };
+    let folder = var(FOLDER).unwrap();
+    let folder = Path::new(&folder);
+    match task.split_once(' ').unwrap_or((&task, "")) {
+        ("put-until", point) => crate::killed::put_until(folder, point).await,
+        ("put", _) => crate::synced::put(folder).await,
+        ("denied", _) => crate::torn::denied(folder).await,
+        ("many-folder", count) => crate::memory::many_on_folder(folder, count.parse().unwrap()).await,
+        ("many-s3", count) => crate::memory::many_on_s3(folder, count.parse().unwrap()).await,
+        other => panic!("{other:?}"),
+    }
+}

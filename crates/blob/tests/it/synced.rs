@@ -1,0 +1,103 @@
+//! What the kernel is really asked, and what happens when the kernel itself says no: by strace, without any seam of ours.
+
+use std::path::Path;
+use std::process::Command;
+
+use redrive_blob::{BlobsExt, Folder};
+
+use crate::child;
+use crate::kit::{files_below, k, noise};
+
+/// In the child: one put two folders deep, and what came of it.
+pub(crate) async fn put(folder: &Path) {
+    let blobs = Folder::open(folder).await.unwrap();
+    match blobs.put_bytes(&k("a/b/file"), noise(1_000, 1)).await {
+        Ok(stored) => println!("stored {:?}", stored.placed),
+        Err(error) => println!("failed {}", error.code()),
+    }
+}
+
+/// Runs the child under strace and answers with what it said and which calls it made; `None` without strace.
+fn traced(folder: &Path, arguments: &[&str]) -> Option<(String, Vec<String>)> {
+    // The root exists, so that opening it syncs nothing.
+    std::fs::create_dir_all(folder).unwrap();
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let child = child::command("put", folder);
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-y", "-e", "trace=fsync,fdatasync,renameat2,linkat,unlinkat"]).args(arguments);
+    strace.arg("-o").arg(trace.path()).arg(child.get_program()).args(child.get_args());
+    strace.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = match strace.output() {
+        Ok(output) if output.status.success() => output,
+        _ => {
+            println!("this process may not trace another one: skipped");
+            return None;
+        }
+    };
+    let calls = std::fs::read_to_string(trace.path()).unwrap();
+    let calls = calls.lines().filter_map(|line| Some(line.split_once(' ')?.1.trim().to_owned()));
+    Some((String::from_utf8_lossy(&output.stdout).into_owned(), calls.collect()))
+}
+
+#[test]
+fn a_file_is_synced_before_it_has_its_name_and_every_folder_after() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("root");
+    let Some((said, calls)) = traced(&root, &[]) else { return };
+    assert!(said.contains("stored New"), "{said}");
+    let place = |call: &str, path: &str| {
+        let found = calls.iter().position(|made| made.starts_with(call) && made.contains(path));
+        found.unwrap_or_else(|| panic!("no {call} of {path} in {calls:#?}"))
+    };
+    let root = root.to_str().unwrap();
+    let synced = place("fsync(", "/.redrive-temp/");
+    let renamed = place("renameat2(", "RENAME_NOREPLACE");
+    let folders = [
+        place("fsync(", &format!("{root}/a/b>")),
+        place("fsync(", &format!("{root}/a>")),
+        place("fsync(", &format!("{root}>")),
+    ];
+    assert!(synced < renamed, "{calls:#?}");
+    assert!(folders.iter().all(|folder| *folder > renamed), "{calls:#?}");
+}
+
+/// The temp, then each folder: whichever sync fails, nothing has the name and nobody was told yes.
+#[test]
+fn a_sync_that_the_kernel_fails_is_never_told_as_success() {
+    for (folder, errno, code) in [
+        (None, "EIO", "IO_ERROR"),
+        (None, "ENOSPC", "DISK_FULL"),
+        (Some("a/b"), "EIO", "IO_ERROR"),
+        (Some("a"), "EIO", "IO_ERROR"),
+        (Some(""), "EDQUOT", "DISK_FULL"),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let fault = format!("inject=fsync:error={errno}");
+        let mut arguments = vec!["-e", &fault];
+        // Only calls on this folder are failed; without one, the first sync is the temp's.
+        let path = folder.map(|folder| home.path().join(folder));
+        if let Some(path) = &path {
+            arguments.extend(["-P", path.to_str().unwrap().trim_end_matches('/')]);
+        }
+        let Some((said, calls)) = traced(home.path(), &arguments) else { return };
+        assert!(said.contains(&format!("failed {code}")), "{folder:?} {errno}: {said} {calls:#?}");
+        assert_eq!(files_below(home.path()), [], "{folder:?} {errno}");
+        let failed =
+            calls.iter().filter(|call| call.starts_with("fsync(") && call.contains("INJECTED")).count();
+        assert_eq!(failed, 1, "a failed sync is not tried again: {calls:#?}");
+    }
+}
+
+/// File systems without a rename that replaces nothing: a second name and the removal of the first do.
+#[test]
+fn without_the_rename_a_link_does_it() {
+    let home = tempfile::tempdir().unwrap();
+    let fault = ["-e", "inject=renameat2:error=EINVAL"];
+    let Some((said, calls)) = traced(home.path(), &fault) else { return };
+    assert!(said.contains("stored New"), "{said}");
+    assert!(calls.iter().any(|call| call.starts_with("linkat(")), "{calls:#?}");
+    let files = files_below(home.path());
+    assert_eq!(files, [(home.path().join("a/b/file"), 1_000)]);
+    let Some((said, _)) = traced(home.path(), &fault) else { return };
+    assert!(said.contains("stored Adopted"), "{said}");
+}
