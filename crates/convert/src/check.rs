@@ -1,0 +1,139 @@
+//! Whether a body is one whole XML document.
+//!
+//! The gateway may be anybody's. What it sends is read to its end by a parser before the job may complete: a body that is
+//! empty, breaks off, goes on after its root, or is no XML never becomes a result. Document types are refused: nobody who
+//! downloads a result shall be made to expand entities.
+
+use std::io::BufRead;
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+/// Elements inside each other.
+const DEPTH: usize = 1_000;
+
+/// Why a body is no XML document that we take.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// It ends too early: perhaps the wire cut it.
+    #[error("it breaks off")]
+    BreaksOff,
+    /// There is no element.
+    #[error("it is empty")]
+    Empty,
+    /// It is something else.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Reads the body to its end.
+pub fn check(body: impl BufRead) -> Result<(), CheckError> {
+    let mut reader = Reader::from_reader(body);
+    reader.config_mut().enable_all_checks(true);
+    let (mut buffer, mut depth, mut roots) = (Vec::new(), 0usize, 0usize);
+    loop {
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer).map_err(|error| broken(&error))?;
+        match event {
+            Event::Eof if depth > 0 => return Err(CheckError::BreaksOff),
+            Event::Eof if roots == 0 => return Err(CheckError::Empty),
+            Event::Eof => return Ok(()),
+            Event::Start(_) if depth == DEPTH => return Err(other("it is nested too deep")),
+            Event::Start(_) | Event::Empty(_) if depth == 0 && roots == 1 => {
+                return Err(other("it has a second root element"));
+            }
+            Event::Start(tag) => {
+                roots += usize::from(depth == 0);
+                depth += 1;
+                attributes(&tag)?;
+            }
+            Event::Empty(tag) => {
+                roots += usize::from(depth == 0);
+                attributes(&tag)?;
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::DocType(_) => return Err(other("it has a document type")),
+            Event::Text(text) => {
+                let text = std::str::from_utf8(&text).map_err(other)?;
+                if depth == 0 && !text.trim_start_matches('\u{feff}').trim().is_empty() {
+                    return Err(other("there is text outside of its root element"));
+                }
+            }
+            Event::CData(_) | Event::GeneralRef(_) if depth == 0 => {
+                return Err(other("there is text outside of its root element"));
+            }
+            Event::GeneralRef(name) => {
+                let known = matches!(&*name, b"amp" | b"lt" | b"gt" | b"quot" | b"apos");
+                if !known && name.resolve_char_ref().map_err(other)?.is_none() {
+                    return Err(other("it refers to an entity"));
+                }
+            }
+            Event::CData(_) | Event::Comment(_) | Event::PI(_) | Event::Decl(_) => {}
+        }
+    }
+}
+
+fn attributes(tag: &quick_xml::events::BytesStart<'_>) -> Result<(), CheckError> {
+    tag.attributes().try_for_each(|attribute| attribute.map(drop).map_err(other))
+}
+
+/// A document that ends in the middle of a tag is reported as a syntax error: for us it breaks off.
+fn broken(error: &quick_xml::Error) -> CheckError {
+    match error {
+        quick_xml::Error::Syntax(_) => CheckError::BreaksOff,
+        quick_xml::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            CheckError::BreaksOff
+        }
+        error => other(error),
+    }
+}
+
+fn other(error: impl std::fmt::Display) -> CheckError {
+    CheckError::Other(format!("it is no XML: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_ok(text: &str) -> bool {
+        check(text.as_bytes()).is_ok()
+    }
+
+    #[test]
+    fn whole_documents_of_others_pass() {
+        for text in [
+            "<a/>",
+            "\u{feff}<?xml version=\"1.0\"?>\n<!-- hello -->\n<é ü=\"1\"><![CDATA[<]]>&amp;&#8364;<?x y?></é>\n<!-- end -->\n",
+            "<a xmlns:x=\"y\"><x:b c='&quot;'/></a>",
+        ] {
+            check(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+    }
+
+    #[test]
+    fn what_breaks_off_is_told_from_what_is_no_xml() {
+        for text in ["<a>", "<a><b></b>", "<a", "<a b=\"", "<a><!-- ", "<a><![CDATA[x"] {
+            assert!(matches!(check(text.as_bytes()), Err(CheckError::BreaksOff)), "{text:?}");
+        }
+        for text in ["", " \n", "\u{feff}", "<?xml version=\"1.0\"?>\n"] {
+            assert!(matches!(check(text.as_bytes()), Err(CheckError::Empty)), "{text:?}");
+        }
+        for text in [
+            "{\"error\": 1}",
+            "<a/><a/>",
+            "<a/>x",
+            "<a></b>",
+            "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>",
+            "<a>&b;</a>",
+            "<a b='1' b='2'/>",
+            "<html><body><p>502 Bad Gateway<hr></body></html>",
+        ] {
+            assert!(!is_ok(text), "{text:?}");
+            assert!(matches!(check(text.as_bytes()), Err(CheckError::Other(_))), "{text:?}");
+        }
+        assert!(check(b"<a>\xff</a>".as_slice()).is_err());
+        assert!(!is_ok(&format!("{}{}", "<a>".repeat(1_001), "</a>".repeat(1_001))));
+    }
+}
