@@ -5,3 +5,4 @@
 //! rooms see.
 
 pub mod page;
+pub mod write;

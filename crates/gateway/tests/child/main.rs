@@ -1,0 +1,3 @@
+//! The child of the tests.
+
+fn main() {}
