@@ -4,5 +4,7 @@
 //! process of the same binary, so that a hostile file can hurt nobody but itself; the HTTP server around it is what other
 //! rooms see.
 
+pub mod cage;
+pub mod convert;
 pub mod page;
 pub mod write;

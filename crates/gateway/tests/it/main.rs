@@ -1,5 +1,15 @@
 //! The gateway from outside: its mappings, its cage, its server.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests: a broken expectation is a failed test, and what is skipped is said"
+)]
+
+mod cage;
 mod chars;
 mod documents;
 mod mappings;
