@@ -11,7 +11,8 @@ pub(super) fn apply() -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let rules = allowed().iter().map(|&call| (call, Vec::new())).collect();
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules, refuse, SeccompAction::Allow, arch).map_err(|error| error.to_string())?;
+    let filter =
+        SeccompFilter::new(rules, refuse, SeccompAction::Allow, arch).map_err(|error| error.to_string())?;
     let program = BpfProgram::try_from(filter).map_err(|error| error.to_string())?;
     apply_filter_all_threads(&program).map_err(|error| error.to_string())
 }

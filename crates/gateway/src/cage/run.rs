@@ -128,8 +128,12 @@ impl Watched {
     fn watch(&mut self, deadline: Instant, stopped: &Stopped, cpu: Duration) -> Result<Ending, Fault> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let timeout = Timespec { tv_sec: left.as_secs().min(3600).cast_signed(), tv_nsec: left.subsec_nanos().into() };
-            let mut fds = [PollFd::new(&self.complaints, PollFlags::IN), PollFd::new(&stopped.0, PollFlags::IN)];
+            let timeout = Timespec {
+                tv_sec: left.as_secs().min(3600).cast_signed(),
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            let mut fds =
+                [PollFd::new(&self.complaints, PollFlags::IN), PollFd::new(&stopped.0, PollFlags::IN)];
             match poll(&mut fds, Some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(Fault::Start(error.into())),

@@ -306,7 +306,12 @@ fn write_direction<W: Write>(xml: &mut Xml<W>, line: &Line) -> io::Result<()> {
 }
 
 /// The gap between two words, where it has a width across the page.
-fn write_space<W: Write>(xml: &mut Xml<W>, direction: Direction, before: Rect, after: Rect) -> io::Result<()> {
+fn write_space<W: Write>(
+    xml: &mut Xml<W>,
+    direction: Direction,
+    before: Rect,
+    after: Rect,
+) -> io::Result<()> {
     let gap = match direction {
         Direction::LeftToRight => Some((inch1200(before.x1), inch1200(after.x0))),
         Direction::RightToLeft => Some((inch1200(after.x1), inch1200(before.x0))),

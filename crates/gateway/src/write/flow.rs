@@ -107,8 +107,7 @@ mod tests {
     use crate::page::Rect;
 
     fn shapes(roles: &[Role]) -> Vec<String> {
-        let block =
-            |&role| Block { bounds: Rect::default(), role, tagged: false, lines: Vec::new() };
+        let block = |&role| Block { bounds: Rect::default(), role, tagged: false, lines: Vec::new() };
         let blocks: Vec<Block> = roles.iter().map(block).collect();
         pieces(&blocks)
             .map(|piece| match piece {

@@ -37,7 +37,11 @@ impl<'a> Grid<'a> {
         let rank = |ranks: &[u16], value| ranks.binary_search(&value).unwrap_or_default();
         let mut entries: Vec<Entry<'a>> = placed
             .iter()
-            .map(|&(row, column, block)| Entry { row: rank(&rows, row), column: rank(&columns, column), block })
+            .map(|&(row, column, block)| Entry {
+                row: rank(&rows, row),
+                column: rank(&columns, column),
+                block,
+            })
             .collect();
         entries.sort_by_key(|entry| (entry.row, entry.column));
         // A diagonal of n cells would need n² to be filled up.

@@ -26,7 +26,9 @@ pub(crate) fn seam(end: &str, start: &str) -> Seam {
     match last {
         '\u{AD}' => Seam::Hyphen,
         '-' | '\u{2010}' if before.is_some_and(char::is_alphabetic) && first.is_lowercase() => Seam::Hyphen,
-        '-' | '\u{2010}' if before.is_some_and(char::is_alphanumeric) && first.is_alphanumeric() => Seam::Close,
+        '-' | '\u{2010}' if before.is_some_and(char::is_alphanumeric) && first.is_alphanumeric() => {
+            Seam::Close
+        }
         _ if is_unspaced(last) && is_unspaced(first) => Seam::Close,
         _ => Seam::Blank,
     }

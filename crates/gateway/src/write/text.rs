@@ -76,12 +76,7 @@ fn write_block<W: Write>(
             xml.integer("row", row)?;
             xml.integer("column", column)?;
         }
-        Role::Paragraph
-        | Role::ListItem
-        | Role::Caption
-        | Role::Note
-        | Role::Artifact
-        | Role::Figure => {}
+        Role::Paragraph | Role::ListItem | Role::Caption | Role::Note | Role::Artifact | Role::Figure => {}
     }
     if block.tagged {
         xml.attribute("tagged", "true")?;

@@ -130,14 +130,20 @@ fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
 }
 
 fn allowed(text: &str) -> Result<(), Fault> {
-    if text.chars().all(is_allowed) { Ok(()) } else { Err(Fault::Refused("a character that XML does not allow")) }
+    if text.chars().all(is_allowed) {
+        Ok(())
+    } else {
+        Err(Fault::Refused("a character that XML does not allow"))
+    }
 }
 
 /// Names of ASCII letters, as all of ours are.
 fn is_name(name: &[u8]) -> Result<(), Fault> {
     let rest = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
     match name.split_first() {
-        Some((first, after)) if (first.is_ascii_alphabetic() || *first == b'_') && after.iter().all(rest) => Ok(()),
+        Some((first, after)) if (first.is_ascii_alphabetic() || *first == b'_') && after.iter().all(rest) => {
+            Ok(())
+        }
         Some(_) | None => Err(Fault::Refused("a name of other than ASCII letters")),
     }
 }

@@ -40,9 +40,7 @@ fn every_code_point_survives_or_is_replaced() {
     sheet.add(Role::Paragraph, Default::default(), vec![words.clone()]);
     let document = Document { pages: vec![sheet.page], ..Document::default() };
     // What XML 1.0 says in its production 2, written down once more.
-    let legal = |c: u32| {
-        matches!(c, 0x9 | 0xA | 0xD | 0x20..=0xD7FF | 0xE000..=0xFFFD | 0x10000..=0x10FFFF)
-    };
+    let legal = |c: u32| matches!(c, 0x9 | 0xA | 0xD | 0x20..=0xD7FF | 0xE000..=0xFFFD | 0x10000..=0x10FFFF);
     let expected: Vec<Vec<u32>> = words
         .iter()
         .map(|word| word.chars().map(|c| if legal(c.into()) { c.into() } else { 0xFFFD }).collect())

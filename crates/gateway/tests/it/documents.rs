@@ -1,9 +1,7 @@
 //! Documents for tests: one with everything in it, and any other.
 
 use proptest::prelude::*;
-use redrive_gateway::page::{
-    Block, Direction, Document, Font, Line, Page, Rect, Role, Warnings, Word,
-};
+use redrive_gateway::page::{Block, Direction, Document, Font, Line, Page, Rect, Role, Warnings, Word};
 
 /// A page that grows block by block.
 #[derive(Default)]
@@ -50,7 +48,8 @@ impl Sheet {
 }
 
 pub(crate) fn fonts() -> Vec<Font> {
-    let font = |name: &str, weight, italic, fixed, serif| Font { name: name.into(), weight, italic, fixed, serif };
+    let font =
+        |name: &str, weight, italic, fixed, serif| Font { name: name.into(), weight, italic, fixed, serif };
     vec![
         font("Times-Roman", 400, false, false, true),
         font("Courier-\"Bold\"<Oblique>", 700, true, true, false),
@@ -65,7 +64,10 @@ pub(crate) fn rich() -> Document {
         .block(Role::Paragraph, "Before any heading.")
         .block(Role::Heading(1), "One & <only>")
         .block(Role::Heading(4), "A jump")
-        .block(Role::Paragraph, "Words that are hyphen-\nated at the end, in Baden-\nWürttemberg as else-\nwhere.")
+        .block(
+            Role::Paragraph,
+            "Words that are hyphen-\nated at the end, in Baden-\nWürttemberg as else-\nwhere.",
+        )
         .block(Role::ListItem, "• first")
         .block(Role::ListItem, "• second")
         .block(Role::Caption, "Table 1: numbers")
@@ -89,7 +91,11 @@ pub(crate) fn rich() -> Document {
     second.add(Role::Paragraph, Direction::Vertical, words("縦書き の 本"));
     second.add(Role::Paragraph, Direction::Rotated(90), words("DRAFT ONLY"));
     second.add(Role::Paragraph, Direction::Rotated(360), vec![Vec::new(), vec![String::new()]]);
-    second.add(Role::Paragraph, Direction::LeftToRight, words("]]> <!-- \u{0}\u{1B}\u{FFFF} \r\n \"quoted\" &amp; 💣"));
+    second.add(
+        Role::Paragraph,
+        Direction::LeftToRight,
+        words("]]> <!-- \u{0}\u{1B}\u{FFFF} \r\n \"quoted\" &amp; 💣"),
+    );
     second.add(Role::Heading(6), Direction::LeftToRight, words("The end"));
     Document {
         version: Some("1.7".into()),

@@ -9,9 +9,12 @@
     reason = "tests: a broken expectation is a failed test, and what is skipped is said"
 )]
 
+mod accept;
 mod cage;
 mod chars;
+mod client;
 mod documents;
+mod http;
 mod mappings;
 mod schemas;
 mod tools;
