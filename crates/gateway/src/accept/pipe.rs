@@ -43,7 +43,11 @@ impl Pipe {
 
     fn wrote(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if result.is_ready() {
-            self.writing.clear();
+            if self.writing.is_running() {
+                self.writing.clear();
+                // Somebody must look whether the connection is idle from now on.
+                cx.waker().wake_by_ref();
+            }
             return result;
         }
         self.writing.set(BUSY, self.limits.write_stall);
@@ -61,7 +65,8 @@ impl AsyncRead for Pipe {
         let phase = this.phase.get();
         match phase {
             HEAD => this.reading.set(HEAD, this.limits.head_time),
-            IDLE => this.reading.set(IDLE, this.limits.idle),
+            // The answer's last bytes may still be on their way; they have a clock of their own.
+            IDLE if !this.writing.is_running() => this.reading.set(IDLE, this.limits.idle),
             _ => this.reading.clear(),
         }
         if this.reading.poll(cx).is_ready() {
@@ -150,6 +155,10 @@ impl Alarm {
 
     fn clear(&mut self) {
         self.running = None;
+    }
+
+    fn is_running(&self) -> bool {
+        self.running.is_some()
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -17,9 +17,12 @@ fn main() -> std::process::ExitCode {
     maybe_child(std::env::args_os(), || Script).unwrap_or_else(parent).into()
 }
 
-/// Without the hidden argument it is a parent: `time N` measures N children, anything else is one child whose file is the
-/// standard input.
+/// Without the hidden argument it is a parent: `time N` measures N children, `serve PORT` is a gateway, anything else is one
+/// child whose file is the standard input.
 fn parent() -> u8 {
+    if let Some(port) = std::env::args().skip_while(|arg| arg != "serve").nth(1) {
+        return u8::from(serve(port.parse().unwrap_or(0)).is_err());
+    }
     if let Some(count) = std::env::args().skip_while(|arg| arg != "time").nth(1) {
         return time(count.parse().unwrap_or(100));
     }
@@ -27,6 +30,15 @@ fn parent() -> u8 {
     let Ok((_keep, stopped)) = stopper() else { return 2 };
     let task = Task::Convert { mapping: Mapping::Text, pages: None };
     u8::from(Cage::new(Settings::default()).run(&pdf.into(), &task, &stopped).is_err())
+}
+
+fn serve(port: u16) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+        let settings = redrive_gateway::http::Settings::default();
+        redrive_gateway::http::serve(listener, settings, std::future::pending()).await
+    })
 }
 
 /// How long it takes from a file to its result when reading costs nothing: start, limits, filter, output, end.
@@ -102,6 +114,7 @@ impl Reader for Script {
                 Ok(Document::default())
             }
             "flood" => Ok(flood()),
+            "big" => Ok(big()),
             "try" => Err(Refusal::new(RefusalCode::InvalidPdf, attempt(rest))),
             // A real PDF, such as the one of the health check.
             _ => Ok(document(["ok"].into_iter(), pages)),
@@ -146,6 +159,15 @@ fn flood() -> Document {
     let bounds = Rect::default();
     page.blocks[0].lines[0].words = vec![Word { text: 0..end, bounds, font: 0, size: 1.0 }; 100_000];
     document
+}
+
+/// Five million glyphs on a thousand pages.
+fn big() -> Document {
+    let words: Vec<&str> = std::iter::repeat_n("glyph", 1000).collect();
+    let one = document(words.into_iter(), Some(1..=1));
+    let pages =
+        (1..=1000).flat_map(|number| one.pages.iter().map(move |page| Page { number, ..page.clone() }));
+    Document { page_count: 1000, pages: pages.collect(), ..Document::default() }
 }
 
 #[expect(unconditional_recursion, reason = "that is the point")]

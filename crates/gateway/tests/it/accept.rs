@@ -82,7 +82,8 @@ fn connections_have_a_number_and_wait_for_their_turn() {
 
 #[test]
 fn an_address_has_a_number_of_its_own() {
-    let server = server(Limits { per_address: 1, ..Limits::default() });
+    let head_time = Duration::from_secs(3600);
+    let server = server(Limits { per_address: 1, head_time, ..Limits::default() });
     let mut first = server.connect();
     first.send(&get("/who"));
     assert_eq!(first.answer().text(), "127.0.0.1");
@@ -93,7 +94,8 @@ fn an_address_has_a_number_of_its_own() {
 
 #[test]
 fn an_answer_that_nobody_reads_is_given_up() {
-    let server = server(Limits { connections: 1, write_stall: SHORT, ..Limits::default() });
+    let idle = Duration::from_secs(3600);
+    let server = server(Limits { connections: 1, write_stall: SHORT, idle, ..Limits::default() });
     let mut greedy = server.connect();
     greedy.send(&get("/large"));
     // The only place is free again although the first client is still there.
@@ -101,6 +103,24 @@ fn an_answer_that_nobody_reads_is_given_up() {
     second.send(&get("/"));
     assert_eq!(second.answer().status, 200);
     drop(greedy);
+}
+
+#[test]
+fn a_client_that_reads_slowly_is_not_idle() {
+    let server = server(Limits { idle: SHORT, ..Limits::default() });
+    let mut client = server.connect();
+    client.send(&get("/large"));
+    // The whole answer is with the server's buffers; the client takes its time before it takes the rest.
+    let mut piece = vec![0; 1 << 20];
+    std::io::Read::read_exact(&mut client.stream, &mut piece).unwrap();
+    std::thread::sleep(SHORT * 3);
+    let mut rest = 0;
+    while rest < 63 << 20 {
+        let count = std::io::Read::read(&mut client.stream, &mut piece).unwrap();
+        assert!(count > 0, "cut off with {rest} bytes of the rest");
+        rest += count;
+    }
+    assert!(client.is_closed(), "now it is idle");
 }
 
 #[test]

@@ -122,6 +122,19 @@ fn output_without_end_ends_at_the_limit() {
 }
 
 #[test]
+fn long_five_million_glyphs_fit() {
+    for mapping in Mapping::ALL {
+        let settings =
+            Settings { cpu: Duration::from_secs(200), wall: Duration::from_secs(400), ..settings() };
+        let task = Task::Convert { mapping, pages: None };
+        let outcome = run(settings, &script("big"), &task).unwrap();
+        let Outcome::Done(output) = outcome else { panic!("{}: {outcome:?}", mapping.name()) };
+        assert_eq!(output.summary.pages, 1000);
+        assert!(output.len() > 5_000_000);
+    }
+}
+
+#[test]
 fn a_panic_an_abort_and_an_exit_are_the_files_fault() {
     for bad in ["panic secret text", "abort", "exit"] {
         limit(settings(), bad);
@@ -183,15 +196,20 @@ fn a_child_dies_with_its_parent() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gateway-child"));
     let mut parent = command.stdin(pdf).stdout(Stdio::null()).spawn().unwrap();
     drop(command);
-    let pid = parent.id();
-    let has_child = || {
-        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            let after = stat.rsplit(") ").next().unwrap_or_default();
-            after.split(' ').nth(1) == Some(&pid.to_string())
-        })
+    let pid = parent.id().to_string();
+    let is_child = |folder: &std::path::Path| {
+        let stat = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|after| after.split(' ').nth(1) == Some(&pid))
     };
-    until(has_child);
+    // It limits itself after it has bound itself to its parent.
+    let is_limited = |folder: &std::path::Path| {
+        let limits = std::fs::read_to_string(folder.join("limits")).unwrap_or_default();
+        limits.lines().any(|line| line.split_whitespace().eq("Max open files 16 16 files".split(' ')))
+    };
+    until(|| {
+        let mut processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        processes.any(|folder| is_child(&folder) && is_limited(&folder))
+    });
     let other = File::open(&path).unwrap();
     assert!(other.try_lock().is_err(), "nobody has the file open");
     parent.kill().unwrap();

@@ -66,6 +66,28 @@ fn parse(xml: &str) -> Parsed {
     }
 }
 
+/// The values of all attributes of these names.
+fn values(xml: &str, names: &[&str]) -> Vec<String> {
+    let pieces = names.iter().flat_map(|name| {
+        let begin = format!(" {name}=\"");
+        xml.split(&begin).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+    });
+    pieces.collect()
+}
+
+#[test]
+fn references_lead_somewhere_and_ids_are_unique() {
+    let (xml, _) = written(Mapping::Alto, &rich());
+    let ids = values(&xml, &["ID"]);
+    let known: BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(known.len(), ids.len(), "an id is there twice");
+    let references = values(&xml, &["STYLEREFS", "TAGREFS"]);
+    assert!(references.len() > 40);
+    for reference in &references {
+        assert!(known.contains(reference), "{reference} leads nowhere");
+    }
+}
+
 /// What a text must look like after it was written and read.
 fn filtered(text: &str) -> String {
     let replace = |c: char| match c {
