@@ -38,7 +38,7 @@ impl<B> Paced<B> {
     /// How long we may have waited for what has come so far.
     fn allowance(&self) -> Duration {
         let earned = self.received.saturating_mul(1000) / self.limits.body_rate.max(1);
-        self.limits.body_grace + Duration::from_millis(earned)
+        (self.limits.body_grace + Duration::from_millis(earned)).min(self.limits.body_time)
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Limits {
     pub body_grace: Duration,
     /// Bytes that a body must bring for every second of waiting beyond that.
     pub body_rate: u64,
+    /// How long a body may make us wait in all, however well it keeps its rate.
+    pub body_time: Duration,
     /// How long an answer may wait for a client that does not read.
     pub write_stall: Duration,
     /// How long we go on reading a body that was refused, so that the client sees the refusal and not a reset; a fifth of it
@@ -55,6 +57,7 @@ impl Default for Limits {
             per_address: 256,
             body_grace: Duration::from_secs(10),
             body_rate: 1024,
+            body_time: Duration::from_secs(15 * 60),
             write_stall: Duration::from_secs(30),
             linger: Duration::from_secs(5),
             drain: Duration::from_secs(25),

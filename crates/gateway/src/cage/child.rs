@@ -20,6 +20,27 @@ const DEPTH: usize = 64;
 ///
 /// Call it first of all in `main`, before any thread is started and any file is opened. In a process that is no child it
 /// does nothing, and `reader` is not called.
+///
+/// ```no_run
+/// # use redrive_gateway::convert::{Properties, Reader, Refusal};
+/// # use redrive_gateway::page::Document;
+/// # struct PdfReader;
+/// # impl Reader for PdfReader {
+/// #     fn read(&self, _: &[u8], _: Option<std::ops::RangeInclusive<u32>>) -> Result<Document, Refusal> {
+/// #         Ok(Document::default())
+/// #     }
+/// #     fn inspect(&self, _: &[u8]) -> Result<Properties, Refusal> {
+/// #         Ok(Properties::default())
+/// #     }
+/// # }
+/// fn main() -> std::process::ExitCode {
+///     if let Some(code) = redrive_gateway::cage::maybe_child(std::env::args_os(), || PdfReader) {
+///         return code.into();
+///     }
+///     // … the program itself
+///     std::process::ExitCode::SUCCESS
+/// }
+/// ```
 pub fn maybe_child<R: Reader>(
     args: impl IntoIterator<Item = OsString>,
     reader: impl FnOnce() -> R,

@@ -197,9 +197,12 @@ fn a_child_dies_with_its_parent() {
     let mut parent = command.stdin(pdf).stdout(Stdio::null()).spawn().unwrap();
     drop(command);
     let pid = parent.id().to_string();
+    // Its parent is the one, and it leads a group of its own: a Ctrl-C at the parent's terminal is not for it.
     let is_child = |folder: &std::path::Path| {
         let stat = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
-        stat.rsplit(") ").next().is_some_and(|after| after.split(' ').nth(1) == Some(&pid))
+        let own = folder.file_name().and_then(|name| name.to_str());
+        let mut after = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(1);
+        after.next() == Some(&pid) && after.next() == own
     };
     // It limits itself after it has bound itself to its parent.
     let is_limited = |folder: &std::path::Path| {

@@ -157,6 +157,14 @@ fn a_body_that_breaks_off_or_stands_still() {
     client.send(&whole[..whole.len() - 10]);
     let answer = client.answer();
     assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));
+    // A good rate does not help for ever.
+    let patient = Server::start(|settings| {
+        settings.limits.body_grace = Duration::from_secs(3600);
+        settings.limits.body_time = Duration::from_millis(200);
+    });
+    let mut client = patient.connect();
+    client.send(&whole[..whole.len() - 10]);
+    assert_eq!(client.answer().code(), "request_timeout");
     let answer =
         server.ask(&post("/process", "", b"--XX\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx"));
     assert_eq!((answer.status, answer.code().as_str()), (400, "invalid_request"));
