@@ -11,13 +11,16 @@ use crate::page::{Document, Warnings};
 
 /// Turns the bytes of a PDF into a document.
 pub trait Reader {
+    /// What it can say of a file without its text; the answer of `POST /inspect`, as JSON.
+    type Properties: Serialize;
+
     /// Reads the file, or those of its pages that lie in the range (from 1; what lies beyond the end is left out).
     ///
     /// A refusal is final: the same file will be refused again.
-    fn read(&self, pdf: &[u8], pages: Option<RangeInclusive<u32>>) -> Result<Document, Refusal>;
+    fn read(&self, pdf: Vec<u8>, pages: Option<RangeInclusive<u32>>) -> Result<Document, Refusal>;
 
     /// What the file is, without its text.
-    fn inspect(&self, pdf: &[u8]) -> Result<Properties, Refusal>;
+    fn inspect(&self, pdf: Vec<u8>) -> Result<Self::Properties, Refusal>;
 }
 
 /// Why a file is not converted. It is always the file's fault.
@@ -70,31 +73,6 @@ impl fmt::Display for RefusalCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// What a PDF is: the answer of `POST /inspect`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Properties {
-    /// The version that the file says it has.
-    pub version: Option<String>,
-    /// How many pages.
-    pub pages: u32,
-    /// The title of its own description.
-    pub title: Option<String>,
-    /// Its author.
-    pub author: Option<String>,
-    /// Its language.
-    pub language: Option<String>,
-    /// How it is encrypted, such as `AES-256`; nothing when it is not.
-    pub encryption: Option<String>,
-    /// The names of its fonts, without a subset's prefix, in the order of first use.
-    pub fonts: Vec<String>,
-    /// How many images it holds.
-    pub images: u64,
-    /// Whether it says what its parts are.
-    pub tagged: bool,
-    /// Whether it was damaged and had to be repaired to be read.
-    pub repaired: bool,
 }
 
 /// What a careful reader of the XML should know.

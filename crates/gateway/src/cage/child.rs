@@ -22,15 +22,16 @@ const DEPTH: usize = 64;
 /// does nothing, and `reader` is not called.
 ///
 /// ```no_run
-/// # use redrive_gateway::convert::{Properties, Reader, Refusal};
+/// # use redrive_gateway::convert::{Reader, Refusal};
 /// # use redrive_gateway::page::Document;
 /// # struct PdfReader;
 /// # impl Reader for PdfReader {
-/// #     fn read(&self, _: &[u8], _: Option<std::ops::RangeInclusive<u32>>) -> Result<Document, Refusal> {
+/// #     type Properties = ();
+/// #     fn read(&self, _: Vec<u8>, _: Option<std::ops::RangeInclusive<u32>>) -> Result<Document, Refusal> {
 /// #         Ok(Document::default())
 /// #     }
-/// #     fn inspect(&self, _: &[u8]) -> Result<Properties, Refusal> {
-/// #         Ok(Properties::default())
+/// #     fn inspect(&self, _: Vec<u8>) -> Result<(), Refusal> {
+/// #         Ok(())
 /// #     }
 /// # }
 /// fn main() -> std::process::ExitCode {
@@ -89,7 +90,7 @@ fn work(
         Err(refusal) => return Ok((0, Err(refusal))),
     };
     let (length, outcome) = match task {
-        Task::Inspect => inspect(&pdf, reader, order, file)?,
+        Task::Inspect => inspect(pdf, reader, order, file)?,
         Task::Convert { mapping, pages } => convert(pdf, *mapping, *pages, reader, order, file)?,
     };
     if outcome.is_err() {
@@ -107,11 +108,10 @@ fn convert(
     order: &Order,
     file: &mut File,
 ) -> io::Result<(u64, Result<Summary, Refusal>)> {
-    let document = match reader.read(&pdf, pages.map(|(first, last)| first..=last)) {
+    let document = match reader.read(pdf, pages.map(|(first, last)| first..=last)) {
         Ok(document) => document,
         Err(refusal) => return Ok((0, Err(refusal))),
     };
-    drop(pdf);
     let mut capped = Capped { file, left: order.output, full: false };
     let replaced = match write(mapping, &document, &mut capped) {
         Ok(replaced) => replaced,
@@ -120,7 +120,7 @@ fn convert(
     };
     let length = order.output - capped.left;
     let summary = Summary {
-        pages: u32::try_from(document.pages.len()).unwrap_or(u32::MAX),
+        pages: Some(u32::try_from(document.pages.len()).unwrap_or(u32::MAX)),
         warnings: Warning::all_of(document.warnings, replaced),
     };
     drop(document);
@@ -136,7 +136,7 @@ fn convert(
 }
 
 fn inspect(
-    pdf: &[u8],
+    pdf: Vec<u8>,
     reader: &impl Reader,
     order: &Order,
     file: &mut File,
@@ -152,7 +152,7 @@ fn inspect(
         Err(_) if capped.full => return Ok((0, Err(too_large()))),
         Err(error) => return Err(error),
     }
-    Ok((json.len() as u64, Ok(Summary { pages: properties.pages, warnings: Vec::new() })))
+    Ok((json.len() as u64, Ok(Summary { pages: None, warnings: Vec::new() })))
 }
 
 /// The whole file, unless it is larger than allowed or than the memory.

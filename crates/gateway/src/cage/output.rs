@@ -27,8 +27,8 @@ pub(super) struct Report {
 /// What is known about a result beside its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many pages were converted; of an inspected file, how many it has.
-    pub pages: u32,
+    /// How many pages were converted; nothing for a file that was only looked at.
+    pub pages: Option<u32>,
     /// What a careful reader should know.
     pub warnings: Vec<Warning>,
 }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        let summary = Summary { pages: 3, warnings: vec![Warning::Repaired] };
+        let summary = Summary { pages: Some(3), warnings: vec![Warning::Repaired] };
         Report { outcome: Ok(summary), unfiltered: None }
     }
 

@@ -76,7 +76,9 @@ fn answer(done: Done, media_type: &'static str) -> Response {
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    headers.insert(PAGES, HeaderValue::from(pages));
+    if let Some(pages) = pages {
+        headers.insert(PAGES, HeaderValue::from(pages));
+    }
     headers.insert(DURATION, HeaderValue::from(took));
     // The names are ours and hold nothing that a header could not.
     if let Ok(value) = HeaderValue::try_from(warnings)

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use redrive_gateway::cage::{Cage, Settings, Task, maybe_child, stopper};
-use redrive_gateway::convert::{Properties, Reader, Refusal, RefusalCode};
+use redrive_gateway::convert::{Reader, Refusal, RefusalCode};
 use redrive_gateway::page::{Block, Document, Line, Page, Rect, Role, Word};
 use redrive_gateway::write::Mapping;
 
@@ -66,8 +66,10 @@ fn time(count: usize) -> u8 {
 struct Script;
 
 impl Reader for Script {
-    fn read(&self, pdf: &[u8], pages: Option<RangeInclusive<u32>>) -> Result<Document, Refusal> {
-        let script = String::from_utf8_lossy(pdf);
+    type Properties = serde_json::Value;
+
+    fn read(&self, pdf: Vec<u8>, pages: Option<RangeInclusive<u32>>) -> Result<Document, Refusal> {
+        let script = String::from_utf8_lossy(&pdf);
         let Some((_, script)) = script.split_once("%PDF-") else {
             return Err(Refusal::new(RefusalCode::InvalidPdf, "This is not a PDF."));
         };
@@ -121,15 +123,9 @@ impl Reader for Script {
         }
     }
 
-    fn inspect(&self, pdf: &[u8]) -> Result<Properties, Refusal> {
-        let document = self.read(pdf, None)?;
-        Ok(Properties {
-            version: Some("1.7".into()),
-            pages: document.page_count,
-            fonts: vec!["Times-Roman".into()],
-            images: 2,
-            ..Properties::default()
-        })
+    fn inspect(&self, pdf: Vec<u8>) -> Result<serde_json::Value, Refusal> {
+        let pages = self.read(pdf, None)?.page_count;
+        Ok(serde_json::json!({ "version": "1.7", "pages": pages, "encrypted": false }))
     }
 }
 
