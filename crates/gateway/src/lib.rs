@@ -4,4 +4,9 @@
 //! process of the same binary, so that a hostile file can hurt nobody but itself; the HTTP server around it is what other
 //! rooms see.
 
+pub mod accept;
+pub mod cage;
+pub mod convert;
+pub mod http;
 pub mod page;
+pub mod write;
