@@ -4,4 +4,8 @@
 //! process of the same binary, so that a hostile file can hurt nobody but itself; the HTTP server around it is what other
 //! rooms see.
 
+mod layout;
 pub mod page;
+pub mod pdf;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
