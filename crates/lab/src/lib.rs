@@ -6,4 +6,5 @@
 pub mod bench;
 pub mod protocol;
 pub mod proxy;
+pub mod quality;
 pub mod worker;
