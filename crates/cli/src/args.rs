@@ -18,6 +18,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the server on embedded defaults
     Serve(Serve),
+    /// Run the PDF→XML gateway alone
+    Gateway(Gateway),
     /// Bring the database's schema up to date
     Migrate(Database),
     /// Measure the engine on this machine, on databases that are made for it and removed
@@ -48,6 +50,14 @@ pub(crate) struct Serve {
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) database: Database,
+}
+
+/// How to run the gateway.
+#[derive(Debug, Group)]
+pub(crate) struct Gateway {
+    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8090]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
 }
 
 /// What to measure, and where.

@@ -5,17 +5,24 @@ mod bench;
 mod command;
 mod exit;
 mod settings;
+mod signals;
 mod store;
 
 use clap::Parser;
+use redrive_gateway::PdfReader;
 
 use args::{Args, Command};
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
+    // A process that reads one file for the gateway is this program too, and nothing else of it.
+    if let Some(code) = redrive_gateway::cage::maybe_child(std::env::args_os(), PdfReader::default) {
+        return code.into();
+    }
     let args = Args::parse();
     let outcome = match args.command {
         Command::Serve(serve) => command::serve::run(&serve),
+        Command::Gateway(gateway) => command::gateway::run(&gateway),
         Command::Migrate(database) => command::migrate::run(&database),
         Command::Bench(bench) => command::bench::run(&bench),
         Command::Explain { code } => command::explain::run(&code),

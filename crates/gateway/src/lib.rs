@@ -8,5 +8,12 @@ pub mod accept;
 pub mod cage;
 pub mod convert;
 pub mod http;
+mod layout;
 pub mod page;
+pub mod pdf;
+mod reader;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
 pub mod write;
+
+pub use reader::PdfReader;

@@ -7,4 +7,5 @@ pub mod bench;
 pub mod faulty;
 pub mod protocol;
 pub mod proxy;
+pub mod quality;
 pub mod worker;

@@ -2,5 +2,6 @@
 
 pub(crate) mod bench;
 pub(crate) mod explain;
+pub(crate) mod gateway;
 pub(crate) mod migrate;
 pub(crate) mod serve;

@@ -1,10 +1,10 @@
 //! `redrive serve`: the store and the HTTP side in one process, until it is told to stop.
 
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Serve;
 use crate::exit::{Exit, Stop};
+use crate::signals::told_to_stop;
 use crate::{settings, store};
 
 pub(crate) fn run(flags: &Serve) -> Result<(), Stop> {
@@ -25,18 +25,4 @@ async fn serve(flags: &Serve) -> Result<(), Stop> {
     println!("store  {}", store::describe(&place));
     axum::serve(listener, redrive_server::router(store)).with_graceful_shutdown(told_to_stop()).await?;
     Ok(())
-}
-
-/// SIGTERM or SIGINT.
-async fn told_to_stop() {
-    let wait = async |kind| match signal(kind) {
-        Ok(mut signal) => {
-            signal.recv().await;
-        }
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::interrupt()) => {}
-    }
 }
