@@ -9,5 +9,6 @@
 
 mod bench;
 mod explain;
+mod gateway;
 mod process;
 mod serve;

@@ -27,30 +27,46 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it on a free port and waits for its first line.
     pub(crate) fn start(data: &Path) -> Self {
-        let mut child = redrive(&["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().unwrap()])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().unwrap()];
+        Self::spawn(&args, "redrive listening on http://")
+    }
+
+    /// Starts the gateway alone.
+    pub(crate) fn gateway() -> Self {
+        Self::spawn(&["gateway", "--listen", "127.0.0.1:0"], "redrive gateway listening on http://")
+    }
+
+    fn spawn(args: &[&str], says: &str) -> Self {
+        let mut child = redrive(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
         lines.read_line(&mut first).unwrap();
-        let address = first
-            .trim()
-            .strip_prefix("redrive listening on http://")
-            .unwrap_or_else(|| panic!("{first:?}"))
-            .to_owned();
+        let address = first.trim().strip_prefix(says).unwrap_or_else(|| panic!("{first:?}")).to_owned();
         Self { child, lines, address }
+    }
+
+    /// Sends a form and answers status and body.
+    pub(crate) fn post_form(&self, path: &str, mapping: &str, file: &[u8]) -> (u16, String) {
+        let field = format!("--x\r\ncontent-disposition: form-data; name=\"mapping\"\r\n\r\n{mapping}\r\n");
+        let head = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n\r\n";
+        let body = [field.as_bytes(), head.as_bytes(), file, b"\r\n--x--\r\n"].concat();
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        )
+        .unwrap();
+        write!(stream, "content-type: multipart/form-data; boundary=x\r\n\r\n").unwrap();
+        stream.write_all(&body).unwrap();
+        answer(stream)
     }
 
     /// What it answers: status and body.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+        answer(stream)
     }
 
     /// Sends a signal by pid, waits for the end, and answers the exit code and the rest of its output.
@@ -69,4 +85,11 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn answer(mut stream: TcpStream) -> (u16, String) {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
 }

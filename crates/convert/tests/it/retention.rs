@@ -16,8 +16,8 @@ const OPTIONS: RetentionOptions =
     RetentionOptions { pdf: DAY.saturating_mul(7), xml: DAY.saturating_mul(30), every: DAY };
 
 /// The files get their age from the disk's clock, the rows from the store's, which is moved.
-fn walk_of(bench: &Bench) -> Retention {
-    Retention::new(bench.store.clone(), bench.sources.clone(), bench.results.clone(), OPTIONS)
+fn walk_of(bench: &Bench, options: RetentionOptions) -> Retention {
+    Retention::new(bench.store.clone(), bench.sources.clone(), bench.results.clone(), options)
 }
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn pdfs_go_after_seven_days_and_xml_after_thirty_and_the_row_says_so() {
     bench.ended(failed).await;
     running.drain().await;
     let waiting = bench.upload("waiting").await;
-    let walk = walk_of(&bench);
+    let walk = walk_of(&bench, OPTIONS);
     walk.walk().await.unwrap();
     assert_eq!((bench.sources().await.len(), bench.results().await.len()), (3, 1), "everything is young");
 
@@ -68,7 +68,10 @@ async fn orphans_go_after_a_day_and_strangers_stay() {
     std::fs::create_dir(results.join(orphan.to_string())).unwrap();
     std::fs::write(results.join(orphan.to_string()).join("3.xml"), "x").unwrap();
     std::fs::write(uploads.join("holiday.jpg"), "x").unwrap();
-    let walk = walk_of(&bench);
+    let walk = walk_of(
+        &bench,
+        RetentionOptions { pdf: Duration::from_secs(1), xml: Duration::from_secs(1), ..OPTIONS },
+    );
     clock.advance(DAY - Duration::from_secs(60));
     walk.walk().await.unwrap();
     assert_eq!((bench.sources().await.len(), bench.results().await.len()), (2, 1));
