@@ -69,7 +69,12 @@ fn entries_sound(bytes: &[u8], mut rest: &[u8]) -> bool {
             if entry.get(17) != Some(&b'n') {
                 continue;
             }
-            let object = leading_number(entry)
+            let offset = leading_number(entry);
+            if offset.is_some_and(|(offset, _)| offset == 0) {
+                // Some writers mark objects that they never wrote as used, at no place.
+                continue;
+            }
+            let object = offset
                 .and_then(|(offset, _)| bytes.get(usize::try_from(offset).ok()?..))
                 .and_then(|object| numbers_of_object(object.trim_ascii_start()));
             if object != Some(number) {

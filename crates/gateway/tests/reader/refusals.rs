@@ -48,6 +48,21 @@ fn a_damaged_table_is_repaired_and_said() {
 }
 
 #[test]
+fn an_object_that_was_never_written_is_no_damage() {
+    let mut file = Builder::new();
+    file.add("<</Type/Catalog/Pages 2 0 R>>");
+    file.add("<</Type/Pages/Count 1/Kids[3 0 R]>>");
+    file.add("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]>>");
+    file.add("null");
+    let file = String::from_utf8(file.build()).unwrap();
+    let last = file.rfind(" 00000 n").unwrap();
+    let unwritten = format!("{}{:010}{}", &file[..last - 10], 0, &file[last..]);
+    assert!(!read(unwritten.into_bytes()).warnings.repaired);
+    let wrong = format!("{}{:010}{}", &file[..last - 10], 3, &file[last..]);
+    assert!(read(wrong.into_bytes()).warnings.repaired);
+}
+
+#[test]
 fn a_page_without_text_is_an_empty_one() {
     let document = read(sample::page("0 0 100 100 re f"));
     assert!(document.warnings.no_text_layer);
