@@ -7,6 +7,7 @@
 
 mod body;
 mod connection;
+pub mod multipart;
 mod pipe;
 
 use std::collections::HashMap;
