@@ -1,4 +1,4 @@
-//! How everything is: looked at most once a second, for the status and for the door.
+//! How everything is: looked at a few times a second at most, for the status and for the door.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 use crate::upload::overloaded;
 
 /// A look is good for this long.
-const FRESH: Duration = Duration::from_secs(1);
+const FRESH: Duration = Duration::from_millis(250);
 
 /// The last look.
 #[derive(Debug)]

@@ -10,8 +10,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::Problem;
-use redrive_blob::{BlobError, BlobsExt, ByteRange, Key, Sha256};
+use redrive_blob::{BlobError, BlobsExt, ByteRange, ByteStream, Key, Sha256};
 use redrive_convert::Made;
 use redrive_model::{Code, State as JobState};
 
@@ -55,7 +57,7 @@ pub(crate) async fn download(
     };
     let reading = reading.map_err(|error| unreadable(&job, error))?;
     let (range, whole) = (reading.range.clone(), reading.head.bytes);
-    let mut response = (status, Body::from_stream(reading.bytes)).into_response();
+    let mut response = (status, Body::from_stream(held_back(reading.bytes))).into_response();
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
     answer.insert(header::CONTENT_DISPOSITION, attachment(&xml_name(job.label.as_deref())));
@@ -85,6 +87,21 @@ async fn read_part(
     part.resolve(head.bytes)?;
     app.results().verify(key, hash).await?;
     app.results().read(key, Some(part)).await
+}
+
+/// The same bytes, the last piece only when the end is known to be good. Whoever knows the length of an answer stops reading at
+/// its last byte, and would never see an error behind it.
+fn held_back(bytes: ByteStream) -> ByteStream {
+    let state = (bytes, None::<Bytes>);
+    stream::try_unfold(state, |(mut bytes, mut held)| async move {
+        while let Some(next) = bytes.try_next().await? {
+            if let Some(piece) = held.replace(next) {
+                return Ok(Some((piece, (bytes, held))));
+            }
+        }
+        Ok(held.take().map(|piece| (piece, (stream::empty().boxed(), None))))
+    })
+    .boxed()
 }
 
 /// Where the result of a job lies, what it must be, and its size.

@@ -6,13 +6,15 @@ use unicode_normalization::UnicodeNormalization;
 
 /// When a client gives none that can be shown.
 const UNNAMED: &str = "unnamed.pdf";
+/// So much of a name is looked at.
+const LONGEST: usize = 16 * 1024;
 
 /// The last part of the name, composed, in one line, without characters that hide or turn text, at most 255 bytes.
 pub(crate) fn display(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    // More than this is never shown; composing it would be work for nothing.
-    let plain: String = text::head(last, 16 * MAX_LABEL_BYTES).nfc().filter(|c| !text::misleads(*c)).collect();
-    let line = text::one_line(&plain, 16 * MAX_LABEL_BYTES, false);
+    // A form's head is no longer than this; whoever calls with more gets less.
+    let plain: String = text::head(last, LONGEST).nfc().filter(|c| !text::misleads(*c)).collect();
+    let line = text::one_line(&plain, 4 * LONGEST, false);
     let line = shortened(&line);
     match line.as_str() {
         "" | "." | ".." => UNNAMED.to_owned(),

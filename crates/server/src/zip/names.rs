@@ -12,6 +12,7 @@ impl Names {
         let name: String = name.chars().map(|c| if is_safe(c) { c } else { '_' }).collect();
         let name = name.trim_start_matches(['.', ' ']);
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "xml"));
+        let stem = if stem.is_empty() { "document" } else { stem };
         let mut candidate = format!("{stem}.{ending}");
         let mut number = 2;
         while !self.0.insert(candidate.to_lowercase()) {
