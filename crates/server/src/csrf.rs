@@ -42,8 +42,7 @@ fn is_origin(origin: &str, host: Option<&str>, public: Option<&Url>) -> bool {
     }
     let Some(host) = host else { return false };
     // The host says no scheme; with the origin's own both have the same default port.
-    Url::parse(&format!("{}://{host}/", origin.scheme()))
-        .is_ok_and(|asked| asked.origin() == origin.origin())
+    Url::parse(&format!("{}://{host}/", origin.scheme())).is_ok_and(|asked| asked.origin() == origin.origin())
 }
 
 #[cfg(test)]
@@ -75,7 +74,10 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, "host:8080".parse().unwrap());
             if let Some(site) = site {
-                headers.insert("sec-fetch-site", axum::http::HeaderValue::from_bytes(site.as_bytes()).unwrap_or("x".parse().unwrap()));
+                headers.insert(
+                    "sec-fetch-site",
+                    axum::http::HeaderValue::from_bytes(site.as_bytes()).unwrap_or("x".parse().unwrap()),
+                );
             }
             if let Some(origin) = origin {
                 headers.insert(header::ORIGIN, origin.parse().unwrap());

@@ -5,7 +5,11 @@ use utoipa::OpenApi;
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Redrive", description = "Durable jobs: upload a PDF, follow it, fetch the XML.", license(name = "MIT OR Apache-2.0")),
+    info(
+        title = "Redrive",
+        description = "Durable jobs: upload a PDF, follow it, fetch the XML.",
+        license(name = "MIT OR Apache-2.0")
+    ),
     paths(
         crate::upload::upload,
         crate::jobs::look::list,
@@ -53,7 +57,8 @@ mod tests {
         let paths = json["paths"].as_object().unwrap();
         let mut documented: Vec<String> = Vec::new();
         for (path, methods) in paths {
-            documented.extend(methods.as_object().unwrap().keys().map(|m| format!("{} {path}", m.to_uppercase())));
+            documented
+                .extend(methods.as_object().unwrap().keys().map(|m| format!("{} {path}", m.to_uppercase())));
         }
         let mut routes: Vec<String> =
             crate::routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();

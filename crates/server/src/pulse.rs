@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use redrive_api::{Breaker, Queue, Status};
-use redrive_model::breaker::Mode;
 use redrive_model::Timestamp;
+use redrive_model::breaker::Mode;
 use redrive_store::{BreakerRow, Counts, QueueStats};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -114,4 +114,3 @@ pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
 fn millis(age: Duration) -> u64 {
     u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
 }
-

@@ -91,8 +91,9 @@ pub(crate) async fn meter(State((app, kind)): State<(App, Kind)>, request: Reque
         Some(visit) => visit.known(&app).await,
         None => Ok(None),
     };
-    let allowed = session
-        .and_then(|session| app.meters().take(kind, session.as_ref().map(|session| session.owner()), address));
+    let allowed = session.and_then(|session| {
+        app.meters().take(kind, session.as_ref().map(|session| session.owner()), address)
+    });
     match allowed {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),

@@ -42,4 +42,3 @@ pub(crate) async fn identify(request: Request, next: Next) -> Response {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
-

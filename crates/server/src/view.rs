@@ -27,8 +27,7 @@ pub(crate) async fn job(owned: &Owned) -> Result<Job, Refusal> {
     let last_failure = last_failure(owned, error.as_ref()).await?;
     let can_download = can_download(owned);
     // What was refused at the door has no source.
-    let can_retry =
-        owned.state == State::Failed && pdf.as_ref().is_none_or(|pdf| !pdf.source.is_empty());
+    let can_retry = owned.state == State::Failed && pdf.as_ref().is_none_or(|pdf| !pdf.source.is_empty());
     let can_cancel = !owned.state.is_terminal();
     let at = format!("/api/jobs/{}", owned.id);
     let link = |possible: bool, name: &str| possible.then(|| format!("{at}/{name}"));

@@ -15,8 +15,9 @@ use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
     JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
-    validate, validate_finishes, validate_setting, validate_state,
+    QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
+    Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate, validate_finishes, validate_setting,
+    validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{
+    BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
+};
 use std::time::Duration;
 
 use crate::{

@@ -35,7 +35,6 @@ fn env(name: &str) -> Option<String> {
 }
 
 /// All of the environment, for libraries that know their own names in it (`AWS_…`).
-#[expect(clippy::disallowed_methods, reason = "this is the one home of the environment")]
 pub(crate) fn all() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

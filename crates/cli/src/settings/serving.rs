@@ -53,7 +53,11 @@ pub(crate) fn serving(place: &Place) -> Result<Serving, Stop> {
         uploads: location(place, "UPLOADS_DIR", "uploads")?,
         results: location(place, "RESULTS_DIR", "results")?,
         gateway: gateway.map(|url| GatewayOptions { url, timeout, max_response: max_result }),
-        convert: ConvertOptions { policy: policy()?, concurrency: or("WORKER_CONCURRENCY", 4usize)?.max(1), max_result },
+        convert: ConvertOptions {
+            policy: policy()?,
+            concurrency: or("WORKER_CONCURRENCY", 4usize)?.max(1),
+            max_result,
+        },
         retention: RetentionOptions {
             pdf: time("PDF_TTL_DAYS", DAY, 7.0)?,
             xml,

@@ -57,3 +57,16 @@ fn the_registry_is_served_and_unknown_things_are_problems() {
         assert!(status == 400 || body.contains(r#""code":"NOT_FOUND""#), "{path}: {body}");
     }
 }
+
+#[test]
+fn without_a_gateway_the_api_answers_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let (status, body) = server.get("/api/status");
+    assert_eq!(status, 200, "{body}");
+    assert!(body.contains(r#""gateway":"not_configured""#) && body.contains(r#""accepting":true"#), "{body}");
+    assert!(server.get("/api/jobs").1.contains(r#""jobs":[]"#));
+    assert!(dir.path().join("uploads").is_dir() && dir.path().join("results").is_dir());
+    let (_, rest) = server.stop("-TERM");
+    assert!(rest.contains("gateway  none"), "{rest}");
+}

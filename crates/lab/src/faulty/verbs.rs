@@ -6,13 +6,15 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{
+    BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
+};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
     JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped,
-    WorkerBeat, WorkerRow,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
+    Swapped, WorkerBeat, WorkerRow,
 };
 
 use super::{Faulty, Kind};

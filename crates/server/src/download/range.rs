@@ -56,9 +56,14 @@ mod tests {
             }
             assert_eq!(wanted(&headers, tag), expected, "{range} {condition:?}");
         }
-        for (text, expected) in
-            [("\"abc\"", true), ("W/\"abc\"", true), ("\"x\", \"abc\"", true), ("*", true), ("\"x\"", false), ("abc", false)]
-        {
+        for (text, expected) in [
+            ("\"abc\"", true),
+            ("W/\"abc\"", true),
+            ("\"x\", \"abc\"", true),
+            ("*", true),
+            ("\"x\"", false),
+            ("abc", false),
+        ] {
             assert_eq!(matches(Some(&text.parse().unwrap()), tag), expected, "{text}");
         }
         assert!(!matches(None, tag));

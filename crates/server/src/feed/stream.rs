@@ -47,7 +47,8 @@ pub(crate) async fn stream(
     });
     let mut stopping = app.stopping();
     let stop = async move { drop(stopping.wait_for(|stop| *stop).await) };
-    let messages = stream::iter(begin.collect::<Vec<_>>()).chain(coming).map(Ok::<_, Infallible>).take_until(stop);
+    let messages =
+        stream::iter(begin.collect::<Vec<_>>()).chain(coming).map(Ok::<_, Infallible>).take_until(stop);
     let alive = KeepAlive::new().interval(app.limits().stream_heartbeat).text("still here");
     let mut response = Sse::new(messages).keep_alive(alive).into_response();
     // Proxies shall not gather it.

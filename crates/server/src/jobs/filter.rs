@@ -11,13 +11,18 @@ use crate::refusal::Refusal;
 pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusal> {
     let given = |value: Option<String>| value.filter(|text| !text.is_empty());
     let workload = given(query.workload)
-        .map(|name| WorkloadName::new(name).map_err(|_| Refusal::field("workload", "is no name of a workload")))
+        .map(|name| {
+            WorkloadName::new(name).map_err(|_| Refusal::field("workload", "is no name of a workload"))
+        })
         .transpose()?;
     let shown = given(query.status)
         .map(|word| Shown::parse(&word).ok_or_else(|| Refusal::field("status", "is no state of a job")))
         .transpose()?;
     let code = given(query.code)
-        .map(|name| Code::parse(&name.to_ascii_uppercase()).ok_or_else(|| Refusal::field("code", "is no failure code")))
+        .map(|name| {
+            Code::parse(&name.to_ascii_uppercase())
+                .ok_or_else(|| Refusal::field("code", "is no failure code"))
+        })
         .transpose()?;
     let since = given(query.since)
         .map(|text| text.parse::<Timestamp>().map_err(|_| Refusal::field("since", "is no RFC 3339 instant")))

@@ -74,10 +74,10 @@ pub(crate) async fn explain(job: Owned) -> Result<Json<Explanation>, Refusal> {
     let story = job.explain().await?;
     let code = story.job.failure_code.or_else(|| story.past.iter().rev().find_map(|past| past.attempt.code));
     let entry = code.filter(|_| story.job.shown != Shown::Complete).map(|code| code.public().entry());
-    let past = story.past.iter().map(|past| Step {
-        attempt: view::attempt(&past.attempt),
-        rule: past.rule.map(str::to_owned),
-    });
+    let past = story
+        .past
+        .iter()
+        .map(|past| Step { attempt: view::attempt(&past.attempt), rule: past.rule.map(str::to_owned) });
     Ok(Json(Explanation {
         job: view::job(&job).await?,
         now: public_now(&story),

@@ -72,7 +72,9 @@ impl Owned {
         let id = self.row.id;
         let acted = match self.engine.retry(vec![id], &self.by()).await {
             Ok(acted) => acted,
-            Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => return Err(self.gone()),
+            Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => {
+                return Err(self.gone());
+            }
             Err(EngineError::Refused { code: Code::SystemUndecodable, .. }) => return Err(self.wrong_state()),
             Err(error) => return Err(error.into()),
         };

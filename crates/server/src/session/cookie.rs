@@ -23,7 +23,11 @@ impl Jar {
     }
 
     const fn marks(self) -> &'static str {
-        if self.secure { "; Path=/; HttpOnly; SameSite=Lax; Secure" } else { "; Path=/; HttpOnly; SameSite=Lax" }
+        if self.secure {
+            "; Path=/; HttpOnly; SameSite=Lax; Secure"
+        } else {
+            "; Path=/; HttpOnly; SameSite=Lax"
+        }
     }
 
     /// The secret that a request brings. The first one that can be ours counts.
@@ -40,8 +44,7 @@ impl Jar {
 
     /// The cookie of a fresh session.
     pub(crate) fn cookie(self, secret: &Secret, life: Duration) -> Option<HeaderValue> {
-        let text =
-            format!("{}={}{}; Max-Age={}", self.name(), secret.text(), self.marks(), life.as_secs());
+        let text = format!("{}={}{}; Max-Age={}", self.name(), secret.text(), self.marks(), life.as_secs());
         let mut value = HeaderValue::from_str(&text).ok()?;
         value.set_sensitive(true);
         Some(value)

@@ -88,7 +88,12 @@ mod tests {
             (polyglot, false),
         ] {
             for piece in [1, 7, 1_000, 65_536, 1 << 20] {
-                assert_eq!(sniff(&bytes, piece).is_pdf(), expected, "{} bytes in pieces of {piece}", bytes.len());
+                assert_eq!(
+                    sniff(&bytes, piece).is_pdf(),
+                    expected,
+                    "{} bytes in pieces of {piece}",
+                    bytes.len()
+                );
             }
         }
     }

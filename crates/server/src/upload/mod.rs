@@ -19,8 +19,8 @@ use redrive_blob::Sealed;
 use redrive_convert::{Pdf, source_key};
 use redrive_door::multipart::{Multipart, boundary};
 use redrive_engine::Failure;
-use redrive_model::limits::MAX_NAME_BYTES;
 use redrive_model::Code;
+use redrive_model::limits::MAX_NAME_BYTES;
 use redrive_store::{Enqueued, Idempotency};
 use sha2::{Digest, Sha256};
 
@@ -202,7 +202,11 @@ fn internal() -> Refusal {
 /// What a limit is called.
 fn in_words(bytes: u64) -> String {
     const MB: u64 = 1 << 20;
-    if bytes >= MB && bytes.is_multiple_of(MB) { format!("{} MB", bytes / MB) } else { format!("{bytes} bytes") }
+    if bytes >= MB && bytes.is_multiple_of(MB) {
+        format!("{} MB", bytes / MB)
+    } else {
+        format!("{bytes} bytes")
+    }
 }
 
 /// Why a file was refused, with the real limit.
@@ -210,4 +214,3 @@ fn too_large(limit: u64) -> Failure {
     let text = format!("File exceeds the limit of {}.", in_words(limit));
     Failure::new(Code::TooLarge, &text).say(&text)
 }
-

@@ -44,7 +44,11 @@ pub(crate) async fn receive(app: &App, mut form: Multipart, too_long: bool) -> R
             "mapping" if mapping.is_some() => return Err(twice("mapping")),
             "file" => {
                 let name = name::display(part.filename.as_deref().unwrap_or_default());
-                let stored = if too_long { Err(Stopped::of(too_large(app.limits().max_upload), 0)) } else { store(app, &mut form).await };
+                let stored = if too_long {
+                    Err(Stopped::of(too_large(app.limits().max_upload), 0))
+                } else {
+                    store(app, &mut form).await
+                };
                 match stored {
                     Ok(sealed) => file = Some((sealed, name)),
                     Err(Stopped::Request(refusal)) => return Err(refusal.into()),
@@ -56,7 +60,11 @@ pub(crate) async fn receive(app: &App, mut form: Multipart, too_long: bool) -> R
             }
             "mapping" => {
                 let name = small(&mut form, "mapping").await?;
-                let known = if name.is_empty() { app.mappings().default_name() } else { app.mappings().check(&name)? };
+                let known = if name.is_empty() {
+                    app.mappings().default_name()
+                } else {
+                    app.mappings().check(&name)?
+                };
                 mapping = Some(known);
             }
             other => {
@@ -142,7 +150,9 @@ fn twice(name: &str) -> Refused {
 fn malformed(error: MultipartError) -> Refusal {
     match error {
         MultipartError::TooLarge => Refusal::new(Code::ValidationTooLarge, "The form is too large."),
-        MultipartError::TooManyParts => Refusal::new(Code::ValidationTooMany, "The form has too many fields."),
+        MultipartError::TooManyParts => {
+            Refusal::new(Code::ValidationTooMany, "The form has too many fields.")
+        }
         MultipartError::TooSlow => Refusal::new(Code::RequestTimeout, "The upload came too slowly."),
         MultipartError::BreaksOff => Refusal::new(Code::ValidationMalformed, "The form breaks off."),
         MultipartError::Malformed => {

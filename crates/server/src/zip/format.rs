@@ -74,7 +74,7 @@ impl Directory {
 fn time(at: Timestamp) -> u16 {
     let at = at.to_zoned(jiff::tz::TimeZone::UTC);
     let part = |n: i8| u16::try_from(n).unwrap_or(0);
-    part(at.hour()) << 11 | part(at.minute()) << 5 | part(at.second()) / 2
+    (part(at.hour()) << 11) | (part(at.minute()) << 5) | (part(at.second()) / 2)
 }
 
 /// The format's own date, from 1980 on.
@@ -82,5 +82,5 @@ fn date(at: Timestamp) -> u16 {
     let at = at.to_zoned(jiff::tz::TimeZone::UTC);
     let part = |n: i8| u16::try_from(n).unwrap_or(1);
     let year = u16::try_from(at.year().saturating_sub(1980)).unwrap_or(0).min(127);
-    year << 9 | part(at.month()) << 5 | part(at.day())
+    (year << 9) | (part(at.month()) << 5) | part(at.day())
 }

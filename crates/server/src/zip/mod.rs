@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::{TryStreamExt, stream};
 use redrive_api::Problem;
-use redrive_blob::{Blobs, BlobError, BlobsExt, Key, Sha256};
+use redrive_blob::{BlobError, Blobs, BlobsExt, Key, Sha256};
 use redrive_model::{Code, JobId, Shown, Timestamp};
 use redrive_store::{JobFilter, PageRequest};
 use serde::Deserialize;
@@ -136,7 +136,10 @@ async fn plan(app: &App, jobs: &[Owned]) -> Result<Vec<Planned>, Refusal> {
 }
 
 fn too_many(app: &App) -> Refusal {
-    let text = format!("One ZIP holds at most {} results and 4 GB: ask for some at a time.", app.limits().zip_entries);
+    let text = format!(
+        "One ZIP holds at most {} results and 4 GB: ask for some at a time.",
+        app.limits().zip_entries
+    );
     Refusal::new(Code::ValidationTooMany, text)
 }
 

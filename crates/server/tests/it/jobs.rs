@@ -37,7 +37,10 @@ async fn a_job_tells_everything_its_owner_needs() {
     assert_eq!(job["links"]["download"], format!("/api/jobs/{id}/download"));
     assert!(job["links"].get("retry").is_none() && job["links"].get("cancel").is_none());
     let attempts = client.get(&format!("/api/jobs/{id}/attempts")).await.json();
-    assert_eq!((attempts[0]["number"].as_u64(), attempts[0]["outcome"].as_str()), (Some(1), Some("complete")));
+    assert_eq!(
+        (attempts[0]["number"].as_u64(), attempts[0]["outcome"].as_str()),
+        (Some(1), Some("complete"))
+    );
     let events = client.get(&format!("/api/jobs/{id}/events")).await.json();
     let kinds: Vec<&str> = events.as_array().unwrap().iter().map(|e| e["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["queued", "processing", "complete"]);
@@ -80,7 +83,12 @@ async fn a_retry_is_a_new_generation_that_keeps_the_history() {
     world.gateway.mood(Mood::Fine);
     world.ended(&id).await;
     let attempts = client.get(&format!("/api/jobs/{id}/attempts")).await.json();
-    let story: Vec<_> = attempts.as_array().unwrap().iter().map(|a| (a["generation"].as_u64(), a["outcome"].as_str())).collect();
+    let story: Vec<_> = attempts
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| (a["generation"].as_u64(), a["outcome"].as_str()))
+        .collect();
     assert_eq!(story, [(Some(1), Some("failed")), (Some(2), Some("complete"))]);
 }
 

@@ -17,7 +17,8 @@ async fn a_first_visit_makes_a_session_and_the_next_one_keeps_it() {
     assert_eq!(marks, " Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000");
     assert_eq!(client.get("/api/jobs").await.header("set-cookie"), None);
     // What tells nothing about jobs makes no session.
-    for path in ["/healthz", "/readyz", "/api/failures", "/api/mappings", "/api/status", "/api/openapi.json"] {
+    for path in ["/healthz", "/readyz", "/api/failures", "/api/mappings", "/api/status", "/api/openapi.json"]
+    {
         let answer = world.client().get(path).await;
         assert_eq!((answer.status, answer.header("set-cookie")), (200, None), "{path}");
     }
@@ -115,9 +116,16 @@ async fn another_site_changes_nothing() {
     assert_ne!(client.ask("POST", &path, &[("origin", &own)]).await.status, 403);
     // Nobody is told that other sites may read.
     let preflight = client
-        .ask("OPTIONS", &path, &[("origin", "http://evil.example"), ("access-control-request-method", "POST")])
+        .ask(
+            "OPTIONS",
+            &path,
+            &[("origin", "http://evil.example"), ("access-control-request-method", "POST")],
+        )
         .await;
-    assert!(preflight.headers.keys().all(|name| !name.as_str().starts_with("access-control")), "{preflight:?}");
+    assert!(
+        preflight.headers.keys().all(|name| !name.as_str().starts_with("access-control")),
+        "{preflight:?}"
+    );
     let read = client.ask("GET", "/api/jobs", &[("origin", "http://evil.example")]).await;
     assert_eq!(read.header("access-control-allow-origin"), None);
 }

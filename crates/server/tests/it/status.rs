@@ -17,7 +17,10 @@ async fn the_status_tells_queue_breakers_and_whether_more_is_taken() {
         answer = client.get("/api/status").await;
     }
     let status = answer.json();
-    assert_eq!((status["accepting"].as_bool(), status["gateway"].as_str()), (Some(true), Some("not_configured")));
+    assert_eq!(
+        (status["accepting"].as_bool(), status["gateway"].as_str()),
+        (Some(true), Some("not_configured"))
+    );
     let breaker = &status["breakers"][0];
     assert_eq!((breaker["target"].as_str(), breaker["state"].as_str()), (Some("gateway"), Some("held")));
     assert_eq!((breaker["mode"].as_str(), breaker["held_jobs"].as_u64()), (Some("hold"), Some(1)));

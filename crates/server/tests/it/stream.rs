@@ -36,7 +36,9 @@ impl Stream {
                 let (message, rest) = (message.to_owned(), rest.to_owned());
                 self.text = rest;
                 let field = |name: &str| {
-                    message.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
+                    message
+                        .lines()
+                        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
                 };
                 if let (Some(id), Some(name), Some(data)) = (field("id"), field("event"), field("data")) {
                     return Some((id.parse().unwrap(), name, serde_json::from_str(&data).unwrap()));

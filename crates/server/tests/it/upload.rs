@@ -13,9 +13,10 @@ use crate::world::{PDF, World, pdf};
 async fn a_pdf_becomes_a_job_and_its_file_is_named_by_nobody_but_us() {
     let world = World::start().await;
     let mut client = world.client();
-    for (n, name) in ["../../x", "C:\\x.pdf", "", ".", "\u{202e}fdp.exe", "a b.txt", "%2e%2e", "<img onerror=x>"]
-        .into_iter()
-        .enumerate()
+    for (n, name) in
+        ["../../x", "C:\\x.pdf", "", ".", "\u{202e}fdp.exe", "a b.txt", "%2e%2e", "<img onerror=x>"]
+            .into_iter()
+            .enumerate()
     {
         let answer = client.upload(name, &pdf(u32::try_from(n).unwrap()), Some("alto")).await;
         assert_eq!(answer.status, 201, "{name:?}: {}", answer.text());
@@ -37,12 +38,9 @@ async fn what_is_no_pdf_is_refused_and_seen() {
     let mut client = world.client();
     let png = [&b"\x89PNG\r\n\x1a\n"[..], &[0; 5_000]].concat();
     let polyglot = [&b"%PDF-1.4\n<html>"[..], &vec![b'x'; 200_000], b"</html>"].concat();
-    for (name, bytes) in [
-        ("png.pdf", png.as_slice()),
-        ("polyglot.pdf", &polyglot),
-        ("empty.pdf", b""),
-        ("four.pdf", b"%PDF"),
-    ] {
+    for (name, bytes) in
+        [("png.pdf", png.as_slice()), ("polyglot.pdf", &polyglot), ("empty.pdf", b""), ("four.pdf", b"%PDF")]
+    {
         let answer = client.upload(name, bytes, None).await;
         assert_eq!((answer.status, answer.code().as_str()), (400, "NOT_PDF"), "{name}");
         let id = answer.json()["job_id"].as_str().unwrap().to_owned();
@@ -75,7 +73,8 @@ async fn one_byte_more_than_the_limit_is_too_much_however_it_comes() {
         assert_eq!(job["error"]["message"], "File exceeds the limit of 300000 bytes.");
         // In chunks, without a length.
         let body = form(&[("file", Some(name), bytes)]);
-        let pieces: Vec<Result<Vec<u8>, std::io::Error>> = body.chunks(10_000).map(|c| Ok(c.to_vec())).collect();
+        let pieces: Vec<Result<Vec<u8>, std::io::Error>> =
+            body.chunks(10_000).map(|c| Ok(c.to_vec())).collect();
         let request = client
             .request("POST", "/api/upload")
             .header("content-type", "multipart/form-data; boundary=XX")
@@ -122,7 +121,10 @@ async fn forms_that_cannot_be_meant_are_refused_and_leave_nothing() {
         let answer = client.form(&fields, &[]).await;
         assert_eq!((answer.status, answer.code().as_str()), (400, code), "{}", answer.text());
     }
-    for (kind, body) in [("multipart/form-data; boundary=XX", &b"--XX\r\nnonsense"[..]), ("multipart/form-data; boundary=XX", b"")] {
+    for (kind, body) in [
+        ("multipart/form-data; boundary=XX", &b"--XX\r\nnonsense"[..]),
+        ("multipart/form-data; boundary=XX", b""),
+    ] {
         let request = client.request("POST", "/api/upload").header("content-type", kind).body(body);
         assert_eq!(client.send(request).await.code(), "VALIDATION_MALFORMED");
     }
@@ -223,6 +225,9 @@ async fn a_client_that_goes_away_leaves_nothing() {
     .unwrap();
     assert_eq!(world.files("uploads").len(), 0);
     let rows = world.engine.store().jobs(JobFilter::default(), PageRequest::default()).await.unwrap().rows;
-    assert!(rows.iter().all(|row| row.workload.as_str() != "convert" || row.state == State::Failed), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| row.workload.as_str() != "convert" || row.state == State::Failed),
+        "{rows:?}"
+    );
     assert!(!rows.iter().any(|row| row.workload.as_str() == "convert"));
 }

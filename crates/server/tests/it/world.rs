@@ -44,7 +44,6 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) gateway: FakeGateway,
     pub(crate) url: String,
-    pub(crate) sources: Arc<dyn Blobs>,
     pub(crate) app: App,
     _running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
@@ -84,7 +83,7 @@ impl World {
         let running = setup.works.then(|| engine.start());
         let app = App::new(AppParts {
             engine: engine.clone(),
-            sources: sources.clone(),
+            sources,
             results,
             gateway: setup.has_gateway.then_some(gateway),
             breaker_mode: Mode::Hold,
@@ -104,7 +103,6 @@ impl World {
             engine,
             gateway: fake,
             url,
-            sources,
             app,
             _running: running,
             stop: Some(stop),

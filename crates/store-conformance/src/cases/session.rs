@@ -1,9 +1,7 @@
 //! Anonymous sessions, and the counts of what one owner has.
 
 use redrive_model::{Code, Shown};
-use redrive_store::{
-    JobFilter, NewJob, PageRequest, SessionKey, SessionLife, ShownCount, When,
-};
+use redrive_store::{JobFilter, NewJob, PageRequest, SessionKey, SessionLife, ShownCount, When};
 
 use crate::Harness;
 use crate::kit::{Kit, owner, secs};
