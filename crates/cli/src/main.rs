@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod builtin;
 mod command;
 mod exit;
 mod settings;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redrive_model::dedupe::DedupeKey;
 use redrive_model::limits::MAX_ENQUEUE;
-use redrive_model::{Code, JobId, State, WorkerId, WorkloadName};
+use redrive_model::{Code, Failure, JobId, State, WorkerId, WorkloadName};
 use redrive_store::{
     Acted, AttemptRow, EnqueueReply, Enqueued, JobFilter, JobRow, NewEvent, NewJob, PageRequest, Store,
 };
@@ -100,8 +100,20 @@ impl Engine {
         Ok(reply.jobs.first().copied().unwrap_or(Enqueued::Existing(id)))
     }
 
-    /// Hands in whatever the store takes, and counts it.
-    pub(crate) async fn hand_in(&self, call: redrive_store::Enqueue) -> Result<EnqueueReply> {
+    /// Hands in a job that was refused at the door: it is created as `failed`, so that whoever sent it sees it. It has no twin,
+    /// no source and no dead letter, and cannot be retried.
+    pub async fn reject<I: Input>(&self, input: &I, how: Enqueue, why: Failure) -> Result<JobId> {
+        let mut job = self.new_job(input, how)?;
+        let policy = self.registry().get(&job.workload).map(|registered| registered.rules.policy.clone());
+        job.keep = policy.unwrap_or_else(Policy::reliability).keep.failed;
+        (job.dedupe, job.rejected) = (None, Some(why));
+        let id = job.id;
+        self.hand_in(redrive_store::Enqueue::jobs(vec![job])).await?;
+        Ok(id)
+    }
+
+    /// Hands in whatever the store takes, and counts it: several jobs at once, with an idempotency key.
+    pub async fn hand_in(&self, call: redrive_store::Enqueue) -> Result<EnqueueReply> {
         let workload = call.jobs.first().map(|job| job.workload.clone());
         let reply = match self.inner.idle.take_for(&call) {
             Some(worker) => serve(worker, call).await?,
@@ -237,8 +249,9 @@ impl Engine {
         Err(EngineError::refused(Code::ConflictDuplicate, "others hand in the same job at the same time"))
     }
 
-    /// A fresh id, later than all before.
-    pub(crate) fn new_id(&self) -> JobId {
+    /// A fresh id, later than all before, for whoever must know it before the job is there.
+    #[must_use]
+    pub fn new_id(&self) -> JobId {
         self.inner.ids.job(self.inner.clock.now())
     }
 
@@ -263,7 +276,8 @@ impl Engine {
     }
 
     /// The most executions that a workload's policy allows, where it is registered here.
-    pub(crate) fn policy_cap(&self, workload: &WorkloadName) -> Option<u32> {
+    #[must_use]
+    pub fn policy_cap(&self, workload: &WorkloadName) -> Option<u32> {
         self.registry().get(workload)?.rules.policy.max_attempts
     }
 

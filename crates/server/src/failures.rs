@@ -2,52 +2,29 @@
 
 use axum::Json;
 use axum::extract::Path;
-use redrive_model::failure::{Category, Class, Entry, REGISTRY};
+use axum::extract::rejection::PathRejection;
+use redrive_api::{FailureEntry, Problem};
+use redrive_model::failure::REGISTRY;
 use redrive_model::{Code, text};
-use serde::Serialize;
 
-use crate::problem::Problem;
+use crate::refusal::Refusal;
 
-/// One row of the registry on the wire.
-#[derive(Debug, Serialize)]
-pub(crate) struct FailureCode {
-    code: &'static str,
-    category: Category,
-    class: Class,
-    http_status: u16,
-    public_code: &'static str,
-    message: &'static str,
-    what_we_do: &'static str,
-    what_you_can_do: &'static str,
+/// Every failure code there is.
+#[utoipa::path(get, path = "/api/failures", tag = "failures", responses((status = 200, body = Vec<FailureEntry>)))]
+pub(crate) async fn list() -> Json<Vec<FailureEntry>> {
+    Json(REGISTRY.iter().map(FailureEntry::from).collect())
 }
 
-impl From<&Entry> for FailureCode {
-    fn from(entry: &Entry) -> Self {
-        Self {
-            code: entry.name,
-            category: entry.category,
-            class: entry.class,
-            http_status: entry.http_status,
-            public_code: entry.public.name(),
-            message: entry.what_happened,
-            what_we_do: entry.what_we_do,
-            what_you_can_do: entry.what_you_can_do,
-        }
-    }
-}
-
-/// All of it.
-pub(crate) async fn list() -> Json<Vec<FailureCode>> {
-    Json(REGISTRY.iter().map(FailureCode::from).collect())
-}
-
-/// One code.
-pub(crate) async fn one(Path(name): Path<String>) -> Result<Json<FailureCode>, Problem> {
+/// One failure code.
+#[utoipa::path(get, path = "/api/failures/{code}", tag = "failures", params(("code" = String, Path, description = "The code")),
+    responses((status = 200, body = FailureEntry), (status = 404, description = "NOT_FOUND", body = Problem)))]
+pub(crate) async fn one(name: Result<Path<String>, PathRejection>) -> Result<Json<FailureEntry>, Refusal> {
+    let name = name.map(|Path(name)| name).unwrap_or_default();
     match Code::parse(&name.to_ascii_uppercase()) {
         Some(code) => Ok(Json(code.entry().into())),
         None => {
             let name = text::one_line(&name, 64, false);
-            Err(Problem::new(Code::NotFound, format!("No failure code is called {name:?}.")))
+            Err(Refusal::new(Code::NotFound, format!("No failure code is called {name:?}.")))
         }
     }
 }

@@ -1,19 +1,21 @@
 //! Whether the process lives, and whether it can take work. Neither answer tells anything else.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::StatusCode;
-use redrive_store::Store;
+
+use crate::app::App;
 
 /// The process answers.
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, description = "The process answers")))]
 pub(crate) async fn healthz() -> StatusCode {
     StatusCode::OK
 }
 
 /// The store answers too.
-pub(crate) async fn readyz(State(store): State<Arc<dyn Store>>) -> StatusCode {
-    match store.queue().await {
+#[utoipa::path(get, path = "/readyz", tag = "health", responses(
+    (status = 200, description = "The store answers too"), (status = 503, description = "It does not")))]
+pub(crate) async fn readyz(State(app): State<App>) -> StatusCode {
+    match app.desk().queue().await {
         Ok(_) => StatusCode::OK,
         Err(_) => StatusCode::SERVICE_UNAVAILABLE,
     }

@@ -1,23 +1,38 @@
-//! Redrive's HTTP side: health, and the failure registry that every problem answer points into.
+//! Redrive's HTTP side: sessions, uploads, jobs, downloads, the event stream, health and the failure registry.
+//!
+//! [`App`] is made from the engine's handles and two places for files; [`serve`] puts it behind the door. Every route is a row
+//! of one table ([`routes`]); a row says who may use it, and the layers follow from that.
+//!
+//! What is deliberately absent: a way from a request to a job that does not ask whose it is. Handlers get jobs from
+//! `own::Desk`, which alone holds the engine, and it wants a session for each of them.
 
+mod app;
+mod csrf;
+mod deadline;
+mod download;
 mod failures;
+mod feed;
 mod health;
-mod problem;
+mod jobs;
+mod limits;
+mod mappings;
+mod meter;
+mod openapi;
+mod own;
+mod pulse;
+mod rates;
+mod refusal;
+mod request;
+mod routes;
+mod session;
+mod upload;
+mod view;
+mod zip;
 
-use std::sync::Arc;
+pub use app::{App, AppParts, serve};
+pub use limits::{Limits, Rate, Rates};
+pub use openapi::openapi;
+pub use routes::{Access, RouteInfo, routes};
 
-use axum::Router;
-use axum::routing::get;
-use redrive_store::Store;
-
-/// All routes, on a store.
-pub fn router(store: Arc<dyn Store>) -> Router {
-    Router::new()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/api/failures", get(failures::list))
-        .route("/api/failures/{code}", get(failures::one))
-        .fallback(problem::not_found)
-        .method_not_allowed_fallback(problem::method_not_allowed)
-        .with_state(store)
-}
+/// The accept loop's numbers.
+pub use redrive_door::Limits as DoorLimits;

@@ -99,6 +99,12 @@ macro_rules! suite {
                 e7_the_database_refuses_impossible_jobs,
                 e7_the_database_refuses_impossible_batches_and_letters,
             }
+            session {
+                a_session_begins_and_ends,
+                a_session_has_two_lives_and_both_end,
+                sessions_that_are_over_are_forgotten,
+                an_owners_jobs_are_counted_as_they_are_shown,
+            }
             desk {
                 acts_are_kept_in_order_with_what_became_of_them,
                 settings_are_set_changed_and_taken_back,

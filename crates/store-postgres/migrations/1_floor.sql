@@ -251,6 +251,13 @@ CREATE TABLE redrive.settings (
     updated_at bigint NOT NULL
 );
 
+-- The key is the SHA-256 of a secret that is written nowhere.
+CREATE TABLE redrive.sessions (
+    key        bytea  NOT NULL PRIMARY KEY CHECK (length(key) = 32),
+    created_at bigint NOT NULL,
+    seen_at    bigint NOT NULL
+);
+
 CREATE TABLE redrive.audit (
     number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at      bigint NOT NULL,

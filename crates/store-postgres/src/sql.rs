@@ -83,12 +83,14 @@ statements! {
     delete_batches
     delete_setting
     discard
+    end_session
     enqueue
     enqueue_for
     enqueue_new
     ensure_alone
     event_head
     events_after
+    events_purged
     expire
     expired
     extend
@@ -99,6 +101,7 @@ statements! {
     find_lane
     find_twin
     forget_keys
+    forget_sessions
     forget_workers
     fresh_xid
     give_up
@@ -121,10 +124,11 @@ statements! {
     next_due
     note_act
     now
-    events_purged
     oldest_xid
     open_batch
+    open_session
     outcomes
+    owner_counts
     paused
     payload
     processing_by_lane
@@ -141,12 +145,14 @@ statements! {
     retry
     running_of_target
     save_state
+    session
     set_idempotency_reply
     set_setting
     settings
     share_batches
     swap_breaker
     tallies
+    touch_session
     update_batches
     waits_alone
     workers

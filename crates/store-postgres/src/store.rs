@@ -9,14 +9,15 @@ use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{
-    BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
+    BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
     JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    QueueStats, ReplayCounts, Result, RetryBy, SettingRow, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
-    validate, validate_finishes, validate_setting, validate_state,
+    QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
+    Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate, validate_finishes, validate_setting,
+    validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -30,7 +31,7 @@ use crate::read::{dead, desk as desk_read, jobs, overview, trail};
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, born, breaker, claim, desk, finish, lease, purge};
+use crate::verb::{act, born, breaker, claim, desk, finish, lease, purge, session};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -429,6 +430,30 @@ impl Store for PostgresStore {
 
     async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64> {
         repeating!(purge::prune_attempts(&self.inner, job, keep))
+    }
+
+    async fn owner_counts(&self, owner: &Owner) -> Result<Vec<ShownCount>> {
+        repeating!(session::owner_counts(&self.inner, owner))
+    }
+
+    async fn open_session(&self, key: SessionKey) -> Result<()> {
+        repeating!(session::open(&self.inner, key))
+    }
+
+    async fn session(&self, key: SessionKey, life: SessionLife) -> Result<Option<SessionRow>> {
+        repeating!(session::find(&self.inner, key, life))
+    }
+
+    async fn touch_session(&self, key: SessionKey) -> Result<bool> {
+        repeating!(session::touch(&self.inner, key))
+    }
+
+    async fn end_session(&self, key: SessionKey) -> Result<bool> {
+        once!(session::end(&self.inner, key))
+    }
+
+    async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64> {
+        repeating!(session::forget(&self.inner, life, limit))
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {

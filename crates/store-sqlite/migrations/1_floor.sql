@@ -248,6 +248,13 @@ CREATE TABLE settings (
     updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The key is the SHA-256 of a secret that is written nowhere.
+CREATE TABLE sessions (
+    key        BLOB    NOT NULL PRIMARY KEY CHECK (length(key) = 32),
+    created_at INTEGER NOT NULL,
+    seen_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE audit (
     number  INTEGER PRIMARY KEY AUTOINCREMENT,
     at      INTEGER NOT NULL,

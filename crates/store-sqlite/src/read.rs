@@ -4,6 +4,7 @@ mod dead;
 mod desk;
 mod jobs;
 mod overview;
+mod session;
 mod trail;
 
 use redrive_model::Code;
@@ -14,6 +15,7 @@ pub(crate) use dead::{count_dead, dead_letter, dead_letters, groups};
 pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, breakers, job, jobs};
 pub(crate) use overview::{counts, next_due, paused, queue, waits_alone, workers};
+pub(crate) use session::{owner_counts, session};
 pub(crate) use trail::{attempts, events_after, job_events, last_event};
 
 use crate::verb::record::find;

@@ -101,6 +101,12 @@ statements! {
     PAYLOAD = "payload";
     REPORT_PROGRESS = "report_progress";
     REPLAY_COUNTS = "replay_counts";
+    END_SESSION = "end_session";
+    FORGET_SESSIONS = "forget_sessions";
+    OPEN_SESSION = "open_session";
+    OWNER_COUNTS = "owner_counts";
+    SESSION = "session";
+    TOUCH_SESSION = "touch_session";
 }
 
 /// Ways to pick a bounded number of jobs, newest first. `:before` is the cursor, `:scan` the bound.

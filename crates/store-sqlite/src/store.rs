@@ -8,13 +8,16 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{
+    BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
+};
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
     JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SettingRow, Step, Store, StoreError, Swapped, WorkerBeat, WorkerRow,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store,
+    StoreError, Swapped, WorkerBeat, WorkerRow,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -24,7 +27,7 @@ use crate::open::{CHECK_AT_ONCE, Place, open_reader, open_writer, quick_check};
 use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
-use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, purge};
+use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, purge, session};
 use crate::writer::{Tx, Undo, Writer};
 
 /// How to open a store.
@@ -424,6 +427,32 @@ impl Store for SqliteStore {
 
     async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64> {
         self.write(Undo::Savepoint, move |tx| purge::prune_attempts(tx, job, keep)).await
+    }
+
+    async fn owner_counts(&self, owner: &Owner) -> Result<Vec<ShownCount>> {
+        let (owner, now) = (owner.clone(), self.clock.now());
+        self.read(move |conn| read::owner_counts(conn, now, &owner)).await
+    }
+
+    async fn open_session(&self, key: SessionKey) -> Result<()> {
+        self.write(Undo::Savepoint, move |tx| session::open(tx, key)).await
+    }
+
+    async fn session(&self, key: SessionKey, life: SessionLife) -> Result<Option<SessionRow>> {
+        let now = self.clock.now();
+        self.read(move |conn| read::session(conn, now, key, life)).await
+    }
+
+    async fn touch_session(&self, key: SessionKey) -> Result<bool> {
+        self.write(Undo::Savepoint, move |tx| session::touch(tx, key)).await
+    }
+
+    async fn end_session(&self, key: SessionKey) -> Result<bool> {
+        self.write(Undo::Savepoint, move |tx| session::end(tx, key)).await
+    }
+
+    async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64> {
+        self.write(Undo::Savepoint, move |tx| session::forget(tx, life, limit)).await
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {

@@ -18,6 +18,7 @@ mod event;
 mod finish;
 mod read;
 mod retention;
+mod session;
 mod store;
 
 pub use act::{Acted, GiveUp, RetryBy};
@@ -36,6 +37,7 @@ pub use read::{
     LaneCount, Page, PageRequest, QueueStats, StateCount,
 };
 pub use retention::{Purge, Purged};
+pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};
 pub use store::Store;
 
 /// What every call answers.

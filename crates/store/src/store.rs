@@ -4,14 +4,17 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{
+    BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
+};
 use std::time::Duration;
 
 use crate::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
     JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SettingRow, Swapped, WorkerBeat, WorkerRow,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped,
+    WorkerBeat, WorkerRow,
 };
 
 /// Where jobs live.
@@ -190,6 +193,27 @@ pub trait Store: Send + Sync + 'static {
 
     /// How the queue is.
     async fn queue(&self) -> Result<QueueStats>;
+
+    /// How many jobs of an owner people see in each state, zero left out; the newest
+    /// [`MAX_OWNER_COUNT`](crate::MAX_OWNER_COUNT) are counted.
+    async fn owner_counts(&self, owner: &Owner) -> Result<Vec<ShownCount>>;
+
+    // --- sessions ----------------------------------------------------------------------------------------------
+
+    /// Begins a session. One that is there already stays as it is.
+    async fn open_session(&self, key: SessionKey) -> Result<()>;
+
+    /// A session that lives: begun, not ended, and neither limit of its life reached.
+    async fn session(&self, key: SessionKey, life: SessionLife) -> Result<Option<SessionRow>>;
+
+    /// Notes that a session was seen just now. Answers whether it is there.
+    async fn touch_session(&self, key: SessionKey) -> Result<bool>;
+
+    /// Ends a session. Answers whether it was there.
+    async fn end_session(&self, key: SessionKey) -> Result<bool>;
+
+    /// Removes up to `limit` sessions whose life is over.
+    async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64>;
 
     // --- retention ---------------------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ const CONFORMANCE: &str = "redrive-store-conformance";
 const FACADE: &str = "redrive";
 const ENGINE: &str = "redrive-engine";
 const BLOB: &str = "redrive-blob";
+const DOOR: &str = "redrive-door";
 const GATEWAY: &str = "redrive-gateway";
 const CONVERT: &str = "redrive-convert";
 const FETCH: &str = "redrive-fetch";
@@ -64,7 +65,8 @@ const ROOMS: &[Room] = &[
     Room { name: ENGINE, uses: &[MODEL, STORE], tests_use: &[SQLITE, POSTGRES, CONFORMANCE] },
     Room { name: FACADE, uses: &[MODEL, STORE, SQLITE, POSTGRES, ENGINE], tests_use: &[CONFORMANCE] },
     Room { name: BLOB, uses: &[MODEL, STORE], tests_use: &[SQLITE, POSTGRES] },
-    Room { name: GATEWAY, uses: &[MODEL], tests_use: &[] },
+    Room { name: DOOR, uses: &[], tests_use: &[] },
+    Room { name: GATEWAY, uses: &[MODEL, DOOR], tests_use: &[] },
     Room { name: CONVERT, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
     Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES] },
     Room { name: INTAKE, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
@@ -72,14 +74,15 @@ const ROOMS: &[Room] = &[
     Room { name: API, uses: &[MODEL], tests_use: &[] },
     Room {
         name: SERVER,
-        uses: &[MODEL, STORE, ENGINE, API],
-        tests_use: &[SQLITE, POSTGRES, BLOB, GATEWAY, CONVERT, FETCH, INTAKE, NOTIFY],
+        // Uploads are conversions: they need the workload's input and the places of its files. Other workloads it does not know.
+        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT],
+        tests_use: &[SQLITE, POSTGRES, GATEWAY, FETCH, INTAKE, NOTIFY],
     },
     Room {
         name: CLI,
         uses: &[
             MODEL, STORE, SQLITE, POSTGRES, FACADE, ENGINE, BLOB, GATEWAY, CONVERT, FETCH, INTAKE, NOTIFY,
-            API, SERVER,
+            API, DOOR, SERVER,
         ],
         tests_use: &[LAB],
     },
@@ -101,6 +104,7 @@ const ROOMS: &[Room] = &[
             INTAKE,
             NOTIFY,
             API,
+            DOOR,
             SERVER,
         ],
         tests_use: &[],

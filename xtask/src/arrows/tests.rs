@@ -60,13 +60,14 @@ fn the_drawn_house_stands() {
         "redrive-engine: redrive-model, redrive-store, tokio, dev redrive-store-sqlite",
         "redrive: redrive-engine, redrive-store-sqlite, redrive-store-postgres, redrive-store, redrive-model",
         "redrive-blob: redrive-model, redrive-store",
-        "redrive-gateway: redrive-model",
+        "redrive-door: axum, hyper",
+        "redrive-gateway: redrive-model, redrive-door",
         "redrive-convert: redrive-model, redrive-store, redrive-engine, redrive-blob",
         "redrive-fetch: redrive-engine, redrive-blob, reqwest",
         "redrive-intake: redrive-engine, redrive-blob",
         "redrive-notify: redrive-model, redrive-store, redrive-engine",
         "redrive-api: redrive-model",
-        "redrive-server: redrive-model, redrive-store, redrive-engine, redrive-api, axum",
+        "redrive-server: redrive-model, redrive-store, redrive-engine, redrive-api, redrive-door, redrive-blob, redrive-convert, axum",
         "redrive-cli: redrive, redrive-convert, redrive-fetch, redrive-intake, redrive-gateway, dev redrive-lab",
         "redrive-lab: redrive-store-conformance, redrive-server, rusqlite, sqlx",
         "xtask: redrive-model",
@@ -113,9 +114,15 @@ fn the_gateway_stands_alone() {
 }
 
 #[test]
-fn the_server_sees_no_concrete_store_and_no_workload() {
+fn the_server_sees_no_concrete_store_and_only_the_workload_it_takes_uploads_for() {
     refused("redrive-server: redrive-store-postgres", "normal arrow to redrive-store-postgres");
     refused("redrive-server: redrive-fetch", "normal arrow to redrive-fetch");
+    refused("redrive-server: redrive-gateway", "normal arrow to redrive-gateway");
+}
+
+#[test]
+fn the_door_knows_nothing_of_what_stands_behind_it() {
+    refused("redrive-door: redrive-model", "normal arrow to redrive-model is not drawn; drawn: nothing");
 }
 
 #[test]

@@ -1,11 +1,20 @@
-//! `redrive serve`: the store and the HTTP side in one process, until it is told to stop.
+//! `redrive serve`: store, engine, files and the HTTP side in one process, until it is told to stop.
 
+use std::sync::Arc;
+
+use redrive_blob::{Blobs, Location};
+use redrive_convert::{Convert, Gateway, GatewayOptions, Retention};
+use redrive_engine::{Engine, Options};
+use redrive_server::{App, AppParts};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use url::Url;
 
 use crate::args::Serve;
 use crate::exit::{Exit, Stop};
+use crate::settings::Serving;
 use crate::signals::told_to_stop;
-use crate::{settings, store};
+use crate::{builtin, settings, store};
 
 pub(crate) fn run(flags: &Serve) -> Result<(), Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -16,13 +25,77 @@ pub(crate) fn run(flags: &Serve) -> Result<(), Stop> {
 async fn serve(flags: &Serve) -> Result<(), Stop> {
     let place = settings::place(&flags.database)?;
     let address = settings::listen(flags)?;
+    let serving = settings::serving(&place)?;
     let store = store::open(&place).await?;
+    let breaker = serving.breaker.clone();
+    let options = Options {
+        lease_ttl: serving.lease_ttl,
+        drain: serving.drain,
+        retention: serving.retention.every,
+        breaker: Arc::new(move |_| breaker.clone()),
+        ..Options::default()
+    };
+    let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;
+    let sources = open(&serving.uploads, &place).await?;
+    let results = open(&serving.results, &place).await?;
+    let (stop, stopped) = watch::channel(false);
+    let (gateway_url, built_in) = match &serving.gateway {
+        Some(url) => (url.clone(), ""),
+        None => (builtin::start(serving.limits.max_upload, stopped.clone()).await?, ", built in"),
+    };
+    let gateway = gateway(&serving, gateway_url.clone())?;
+    let convert = serving.convert.clone();
+    engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), convert));
+    let retention = Retention::new(store, sources.clone(), results.clone(), serving.retention);
+    engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| Stop::new(Exit::Conflict, format!("cannot listen on {address}: {error}")))?;
     println!("redrive listening on http://{}", listener.local_addr()?);
-    println!("data   {}", place.data_dir.display());
-    println!("store  {}", store::describe(&place));
-    axum::serve(listener, redrive_server::router(store)).with_graceful_shutdown(told_to_stop()).await?;
+    println!("data     {}", place.data_dir.display());
+    println!("store    {}", store::describe(&place));
+    println!("files    {} and {}", serving.uploads, serving.results);
+    println!("gateway  {}{built_in}", redrive_model::redact::redact(gateway_url.as_str()));
+    let running = engine.start();
+    let app = App::new(AppParts {
+        engine,
+        sources,
+        results,
+        gateway: Some(gateway),
+        breaker_mode: serving.breaker.mode,
+        public_url: serving.public_url,
+        limits: serving.limits,
+    });
+    let told = async {
+        told_to_stop().await;
+        stop.send_replace(true);
+    };
+    let wait = |mut stopped: watch::Receiver<bool>| async move { drop(stopped.wait_for(|stop| *stop).await) };
+    let serving =
+        redrive_server::serve(listener, app.clone(), app.router(), serving.door, wait(stopped.clone()));
+    // Claiming stops at once, while answers that have begun are still given.
+    let working = async {
+        wait(stopped).await;
+        running.drain().await;
+    };
+    tokio::join!(told, serving, working);
     Ok(())
+}
+
+fn gateway(serving: &Serving, url: Url) -> Result<Gateway, Stop> {
+    let (timeout, max_response) = (serving.gateway_timeout, serving.convert.max_result);
+    Gateway::new(GatewayOptions { url, timeout, max_response })
+        .map_err(|error| Stop::new(Exit::Failed, error.to_string()))
+}
+
+async fn open(location: &Location, place: &settings::Place) -> Result<Arc<dyn Blobs>, Stop> {
+    let opened = location.open(place.data_dir.join("spool"), settings::all()).await;
+    opened.map_err(|error| Stop::new(Exit::Failed, format!("cannot open {location}: {error}")))
+}
+
+fn engine_stop(error: redrive_engine::EngineError) -> Stop {
+    match error {
+        redrive_engine::EngineError::Store(error) => error.into(),
+        error => Stop::new(Exit::Failed, error.to_string()),
+    }
 }

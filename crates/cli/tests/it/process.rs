@@ -8,7 +8,12 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 /// The binary, with an environment that holds none of our settings.
 pub(crate) fn redrive(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redrive"));
-    command.args(args).env_remove("DATABASE_URL").env_remove("DATA_DIR").env_remove("LISTEN");
+    command
+        .args(args)
+        .env_remove("DATABASE_URL")
+        .env_remove("DATA_DIR")
+        .env_remove("LISTEN")
+        .env_remove("GATEWAY_URL");
     command
 }
 

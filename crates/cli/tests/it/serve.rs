@@ -57,3 +57,19 @@ fn the_registry_is_served_and_unknown_things_are_problems() {
         assert!(status == 400 || body.contains(r#""code":"NOT_FOUND""#), "{path}: {body}");
     }
 }
+
+#[test]
+fn the_gateway_is_built_in_and_what_it_can_make_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let (status, body) = server.get("/api/status");
+    assert_eq!(status, 200, "{body}");
+    assert!(body.contains(r#""accepting":true"#), "{body}");
+    while !server.get("/api/mappings").1.contains(r#""name":"docbook""#) {
+        std::thread::yield_now();
+    }
+    assert!(server.get("/api/jobs").1.contains(r#""jobs":[]"#));
+    assert!(dir.path().join("uploads").is_dir() && dir.path().join("results").is_dir());
+    let (_, rest) = server.stop("-TERM");
+    assert!(rest.contains(", built in"), "{rest}");
+}

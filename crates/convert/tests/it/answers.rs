@@ -107,7 +107,7 @@ async fn a_gateway_that_recovers_is_used_again_within_the_same_job() {
     assert_eq!((row.state, row.attempt), (State::Complete, 3));
     assert_eq!(bench.results().await, [format!("{id}/3.xml")]);
     let keys: Vec<_> = gateway.heard().iter().map(|h| h.headers["idempotency-key"].clone()).collect();
-    assert!(keys.iter().all(|key| key == &keys[0]), "one thing, one key: {keys:?}");
+    assert!(keys.iter().all(|key| *key == keys[0]), "one thing, one key: {keys:?}");
     running.drain().await;
 }
 

@@ -109,9 +109,8 @@ impl Faulty {
     /// Hints get lost with the process and never with anything else.
     async fn hint(&self, at_most: Duration) {
         if self.seen().dead {
-            std::future::pending().await
-        } else {
-            self.inner.wait_for_work(at_most).await;
+            std::future::pending::<()>().await;
         }
+        self.inner.wait_for_work(at_most).await;
     }
 }

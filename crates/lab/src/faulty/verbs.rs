@@ -6,12 +6,15 @@ use async_trait::async_trait;
 use redrive_model::breaker::Breaker;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{BatchId, EventSeq, JobId, Offset, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
+use redrive_model::{
+    BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
+};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
     JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SettingRow, Store, Swapped, WorkerBeat, WorkerRow,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
+    Swapped, WorkerBeat, WorkerRow,
 };
 
 use super::{Faulty, Kind};
@@ -35,6 +38,12 @@ macro_rules! verbs {
 
 verbs! {
     Read now() -> Timestamp;
+    Read owner_counts(owner: &Owner) -> Vec<ShownCount>;
+    Write open_session(key: SessionKey) -> ();
+    Read session(key: SessionKey, life: SessionLife) -> Option<SessionRow>;
+    Write touch_session(key: SessionKey) -> bool;
+    Write end_session(key: SessionKey) -> bool;
+    Write forget_sessions(life: SessionLife, limit: usize) -> u64;
     Write enqueue(call: Enqueue) -> EnqueueReply;
     Write enqueue_for(call: Enqueue, claim: Claim) -> (EnqueueReply, Vec<Claimed>);
     Write publish(events: Vec<NewEvent>) -> ();

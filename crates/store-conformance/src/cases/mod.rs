@@ -23,6 +23,7 @@ pub mod record;
 pub mod rescue;
 pub mod retention;
 pub mod retry;
+pub mod session;
 pub mod shape;
 pub mod unique;
 pub mod waiting;

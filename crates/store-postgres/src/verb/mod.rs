@@ -11,3 +11,4 @@ pub(crate) mod finish;
 pub(crate) mod group;
 pub(crate) mod lease;
 pub(crate) mod purge;
+pub(crate) mod session;

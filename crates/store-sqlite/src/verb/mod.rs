@@ -11,4 +11,5 @@ pub(crate) mod groups;
 pub(crate) mod lease;
 pub(crate) mod purge;
 pub(crate) mod record;
+pub(crate) mod session;
 pub(crate) mod success;

@@ -1,10 +1,15 @@
 //! Settings: flags > environment > defaults. The one home of the environment.
 
+mod number;
+mod serving;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::args::{Database, Serve};
 use crate::exit::{Exit, Stop};
+
+pub(crate) use serving::{Serving, serving};
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +32,13 @@ pub(crate) enum StoreUrl {
 #[expect(clippy::disallowed_methods, reason = "this is the one home of the environment")]
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// All of the environment, for libraries that know their own names in it (`AWS_…`).
+pub(crate) fn all() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// Where the data is, from flags, environment and defaults.

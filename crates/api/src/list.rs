@@ -1,0 +1,46 @@
+//! Lists of jobs.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::Job;
+
+/// Which jobs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    /// Only this kind of job.
+    pub workload: Option<String>,
+    /// Only in this shown state.
+    pub status: Option<String>,
+    /// Only failed with this code.
+    pub code: Option<String>,
+    /// Only with this text in the file name, or with this id.
+    pub q: Option<String>,
+    /// Only created at or after this instant.
+    pub since: Option<String>,
+    /// At most so many; 50 unless said, at most 200.
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+}
+
+/// One page of jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobList {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// How many of all own jobs have not ended.
+    pub active_count: u64,
+    /// All own jobs by shown state, whatever the filter; states without a job are left out.
+    pub counts: BTreeMap<String, u64>,
+    /// Where the next page starts; absent at the end.
+    pub next_cursor: Option<String>,
+    /// When this was true.
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Timestamp,
+}

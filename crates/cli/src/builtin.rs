@@ -1,0 +1,24 @@
+//! The gateway that is built in: on a loopback port that nobody else needs to know, in this process; its children read the files.
+
+use redrive_gateway::http;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use url::Url;
+
+use crate::exit::{Exit, Stop};
+
+/// Starts it. It ends when `stopped` says so, after what it has begun.
+pub(crate) async fn start(max_upload: u64, mut stopped: watch::Receiver<bool>) -> Result<Url, Stop> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let mut settings = http::Settings::default();
+    settings.cage.input = max_upload;
+    tokio::spawn(async move {
+        let told = async move { drop(stopped.wait_for(|stop| *stop).await) };
+        if let Err(error) = http::serve(listener, settings, told).await {
+            tracing::error!(%error, "the built-in gateway has ended");
+        }
+    });
+    let url = Url::parse(&format!("http://{address}"));
+    url.map_err(|error| Stop::new(Exit::Failed, format!("no URL for {address}: {error}")))
+}

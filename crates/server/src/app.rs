@@ -1,0 +1,200 @@
+//! The application: its parts put together, its routes, and serving them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use redrive_blob::Blobs;
+use redrive_convert::Gateway;
+use redrive_engine::Engine;
+use redrive_model::breaker::Mode;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use url::Url;
+
+use crate::feed::Feed;
+use crate::limits::Limits;
+use crate::mappings::Mappings;
+use crate::own::Desk;
+use crate::pulse::Pulse;
+use crate::rates::Meters;
+use crate::session::Jar;
+use crate::upload::Slots;
+
+/// Between two looks for sessions whose life is over, and how many go at once.
+const FORGET_EVERY: Duration = Duration::from_secs(3600);
+const FORGET_AT_ONCE: usize = 10_000;
+
+/// What an application is made of.
+pub struct AppParts {
+    /// The engine; whether it also works is the caller's business.
+    pub engine: Engine,
+    /// Where uploads go.
+    pub sources: Arc<dyn Blobs>,
+    /// Where results are.
+    pub results: Arc<dyn Blobs>,
+    /// Who converts, for the list of mappings. Without one uploads are taken and wait, and the status says so.
+    pub gateway: Option<Gateway>,
+    /// What breakers do with jobs while they are open, to show it.
+    pub breaker_mode: Mode,
+    /// How people reach this server. With https cookies are `__Host-` and Secure.
+    pub public_url: Option<Url>,
+    /// What clients may take.
+    pub limits: Limits,
+}
+
+/// The application. Clones are the same.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    desk: Desk,
+    sources: Arc<dyn Blobs>,
+    results: Arc<dyn Blobs>,
+    mappings: Mappings,
+    pulse: Pulse,
+    feed: Feed,
+    meters: Meters,
+    slots: Slots,
+    jar: Jar,
+    public_url: Option<Url>,
+    limits: Limits,
+    stopping: watch::Sender<bool>,
+}
+
+impl App {
+    /// Puts the parts together. Nothing runs yet.
+    #[must_use]
+    pub fn new(parts: AppParts) -> Self {
+        let desk = Desk::new(parts.engine);
+        let limits = parts.limits;
+        let secure = parts.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
+        Self(Arc::new(Inner {
+            mappings: Mappings::new(parts.gateway),
+            pulse: Pulse::new(parts.breaker_mode),
+            feed: Feed::new(desk.clone(), &limits),
+            meters: Meters::new(&limits),
+            slots: Slots::new(&limits),
+            jar: Jar::new(secure),
+            desk,
+            sources: parts.sources,
+            results: parts.results,
+            public_url: parts.public_url,
+            limits,
+            stopping: watch::Sender::new(false),
+        }))
+    }
+
+    /// All routes with their layers. Other routers (pages) may be merged with it: sessions and request ids are a layer that
+    /// [`App::layered`] puts around anything.
+    pub fn router(&self) -> Router {
+        self.layered(crate::routes::router(self))
+    }
+
+    /// Puts around a router what every request gets: an id, a session, the guard against other sites.
+    pub fn layered(&self, router: Router<Self>) -> Router {
+        use axum::middleware::{from_fn, from_fn_with_state};
+        router
+            .fallback(crate::refusal::not_found)
+            .method_not_allowed_fallback(crate::refusal::method_not_allowed)
+            .layer(from_fn_with_state(self.clone(), crate::session::visit))
+            .layer(from_fn_with_state(self.clone(), crate::csrf::guard))
+            .layer(from_fn(crate::request::identify))
+            .with_state(self.clone())
+    }
+
+    /// Starts what goes on beside requests: the reader of events, the list of mappings, the sweep of sessions. It ends when the
+    /// answer is dropped.
+    #[must_use = "dropping it stops the tasks"]
+    pub fn start(&self) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        let app = self.clone();
+        tasks.spawn(async move { app.0.feed.run().await });
+        let app = self.clone();
+        tasks.spawn(async move { app.0.mappings.keep_fresh(app.0.limits.mappings_every).await });
+        let app = self.clone();
+        tasks.spawn(async move { app.forget_sessions().await });
+        tasks
+    }
+
+    async fn forget_sessions(&self) {
+        loop {
+            match self.0.desk.forget_sessions(self.0.limits.session, FORGET_AT_ONCE).await {
+                Ok(0) | Err(_) => {}
+                Ok(sessions) => tracing::info!(event = "sessions.forgotten", sessions),
+            }
+            tokio::time::sleep(FORGET_EVERY).await;
+        }
+    }
+
+    /// Ends streams and takes no more uploads, so that a stop need not wait for them.
+    pub fn stop(&self) {
+        self.0.stopping.send_replace(true);
+    }
+
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.0.desk
+    }
+
+    pub(crate) fn sources(&self) -> &Arc<dyn Blobs> {
+        &self.0.sources
+    }
+
+    pub(crate) fn results(&self) -> &Arc<dyn Blobs> {
+        &self.0.results
+    }
+
+    pub(crate) fn mappings(&self) -> &Mappings {
+        &self.0.mappings
+    }
+
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.0.pulse
+    }
+
+    pub(crate) fn feed(&self) -> &Feed {
+        &self.0.feed
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.0.meters
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.0.slots
+    }
+
+    pub(crate) fn jar(&self) -> Jar {
+        self.0.jar
+    }
+
+    pub(crate) fn public_url(&self) -> Option<&Url> {
+        self.0.public_url.as_ref()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.0.stopping.subscribe()
+    }
+}
+
+/// Serves until `shutdown` is done, then lets what has begun finish within the door's drain time.
+pub async fn serve(
+    listener: TcpListener,
+    app: App,
+    router: Router,
+    door: redrive_door::Limits,
+    shutdown: impl Future<Output = ()>,
+) {
+    let tasks = app.start();
+    let stop = async {
+        shutdown.await;
+        app.stop();
+    };
+    redrive_door::serve(listener, router, door, stop).await;
+    drop(tasks);
+}

@@ -1,0 +1,220 @@
+//! The event stream: one reader of the events table for everybody who listens.
+//!
+//! While nobody listens nothing is read. Each listener has a bounded buffer; one that does not keep up is dropped and comes
+//! again with `Last-Event-ID`. What it missed it gets from the last events in memory, or from the table when it was away longer.
+
+pub(crate) mod stream;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_model::{EventSeq, Owner};
+use redrive_store::{Event, StoreError};
+use tokio::sync::{Mutex, Notify, Semaphore, mpsc};
+
+pub(crate) use stream::stream;
+
+use crate::limits::Limits;
+use crate::own::Desk;
+use crate::refusal::Refusal;
+use crate::upload::overloaded;
+
+/// Events that are read at once.
+const PAGE: usize = 500;
+/// Events that are kept for those who come back.
+const KEPT: usize = 4_096;
+/// One who was away longer than so many events starts anew.
+const MOST_MISSED: usize = 50_000;
+/// So many read the table for themselves at once.
+const CATCHING_UP: usize = 2;
+
+/// See the module.
+pub(crate) struct Feed {
+    desk: Desk,
+    poll: Duration,
+    buffer: usize,
+    most: usize,
+    each: usize,
+    state: Mutex<State>,
+    wake: Notify,
+    catching_up: Semaphore,
+}
+
+#[derive(Default)]
+struct State {
+    /// Everything up to here was handed out.
+    position: EventSeq,
+    /// The newest events, and behind which one they begin.
+    kept: VecDeque<Arc<Event>>,
+    kept_after: EventSeq,
+    listeners: HashMap<u64, Listener>,
+    next: u64,
+}
+
+struct Listener {
+    owner: Owner,
+    sender: mpsc::Sender<Arc<Event>>,
+}
+
+/// What a listener gets.
+pub(crate) struct Listening {
+    /// What it missed.
+    pub(crate) missed: Vec<Arc<Event>>,
+    /// It missed more than can be told: it must look at everything anew.
+    pub(crate) reset: bool,
+    /// From where it goes on.
+    pub(crate) position: EventSeq,
+    /// What comes from now on.
+    pub(crate) coming: mpsc::Receiver<Arc<Event>>,
+}
+
+impl Feed {
+    pub(crate) fn new(desk: Desk, limits: &Limits) -> Self {
+        Self {
+            desk,
+            poll: limits.stream_poll,
+            buffer: limits.stream_buffer.max(1),
+            most: limits.streams,
+            each: limits.streams_per_session,
+            state: Mutex::default(),
+            wake: Notify::new(),
+            catching_up: Semaphore::new(CATCHING_UP),
+        }
+    }
+
+    /// Reads as long as somebody listens.
+    pub(crate) async fn run(&self) {
+        loop {
+            match self.read().await {
+                Ok(Some(PAGE)) => {}
+                Ok(Some(_)) => tokio::time::sleep(self.poll).await,
+                Ok(None) => self.wake.notified().await,
+                Err(error) => {
+                    tracing::warn!(event = "feed.waits", "{error}");
+                    tokio::time::sleep(self.poll.max(Duration::from_secs(1))).await;
+                }
+            }
+        }
+    }
+
+    /// One page; how many events it had, or nothing when nobody listens.
+    async fn read(&self) -> redrive_store::Result<Option<usize>> {
+        let position = {
+            let mut state = self.state.lock().await;
+            state.listeners.retain(|_, listener| !listener.sender.is_closed());
+            if state.listeners.is_empty() {
+                return Ok(None);
+            }
+            state.position
+        };
+        let events = match self.desk.events_after(position, PAGE).await {
+            Ok(events) => events,
+            Err(StoreError::EventsGone { .. }) => {
+                // Retention was faster than we. Whoever listens must look anew, and comes back for that.
+                let newest = self.desk.last_event().await?;
+                self.state.lock().await.start_at(newest);
+                return Ok(Some(0));
+            }
+            Err(error) => return Err(error),
+        };
+        let mut state = self.state.lock().await;
+        // Nobody else moves the position while somebody listens.
+        if state.position == position {
+            for event in &events {
+                state.hand_out(&Arc::new(event.clone()));
+            }
+        }
+        Ok(Some(events.len()))
+    }
+
+    /// Begins to listen, behind the event that the client saw last, or now.
+    pub(crate) async fn listen(&self, owner: &Owner, after: Option<EventSeq>) -> Result<Listening, Refusal> {
+        let (position, coming, missed) = {
+            let mut state = self.state.lock().await;
+            state.listeners.retain(|_, listener| !listener.sender.is_closed());
+            let own = state.listeners.values().filter(|listener| listener.owner == *owner).count();
+            if state.listeners.len() >= self.most || own >= self.each {
+                return Err(overloaded("Too many event streams at once."));
+            }
+            if state.listeners.is_empty() {
+                let newest = self.desk.last_event().await?;
+                state.start_at(newest);
+            }
+            let (sender, coming) = mpsc::channel(self.buffer);
+            let id = state.next;
+            state.next += 1;
+            state.listeners.insert(id, Listener { owner: owner.clone(), sender });
+            (state.position, coming, state.kept_since(after, owner))
+        };
+        self.wake.notify_one();
+        let mut listening = Listening { missed: Vec::new(), reset: false, position, coming };
+        match (after, missed) {
+            (None, _) => {}
+            (Some(_), Some(missed)) => listening.missed = missed,
+            (Some(after), None) => match self.missed(owner, after, position).await? {
+                Some(missed) => listening.missed = missed,
+                None => listening.reset = true,
+            },
+        }
+        Ok(listening)
+    }
+
+    /// What an owner missed, from the table; nothing when it is too much or no longer there.
+    async fn missed(
+        &self,
+        owner: &Owner,
+        after: EventSeq,
+        upto: EventSeq,
+    ) -> Result<Option<Vec<Arc<Event>>>, Refusal> {
+        let Ok(_place) = self.catching_up.acquire().await else { return Ok(None) };
+        let (mut missed, mut position, mut seen) = (Vec::new(), after, 0);
+        while position < upto {
+            let events = match self.desk.events_after(position, PAGE).await {
+                Ok(events) => events,
+                Err(StoreError::EventsGone { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let Some(last) = events.last().map(|event| event.seq) else { break };
+            seen += events.len();
+            if seen > MOST_MISSED {
+                return Ok(None);
+            }
+            let own = events.into_iter().filter(|e| e.seq <= upto && e.owner.as_ref() == Some(owner));
+            missed.extend(own.map(Arc::new));
+            position = last;
+        }
+        Ok(Some(missed))
+    }
+}
+
+impl State {
+    /// Begins anew behind this event. Whoever listens is let go: it has missed something, and comes back to hear what.
+    fn start_at(&mut self, position: EventSeq) {
+        self.listeners.clear();
+        self.kept.clear();
+        (self.position, self.kept_after) = (position, position);
+    }
+
+    fn hand_out(&mut self, event: &Arc<Event>) {
+        self.position = event.seq;
+        self.kept.push_back(Arc::clone(event));
+        if self.kept.len() > KEPT
+            && let Some(old) = self.kept.pop_front()
+        {
+            self.kept_after = old.seq;
+        }
+        let Some(owner) = &event.owner else { return };
+        // One who does not keep up is dropped.
+        self.listeners.retain(|_, listener| {
+            listener.owner != *owner || listener.sender.try_send(Arc::clone(event)).is_ok()
+        });
+    }
+
+    /// What an owner missed, when memory goes back that far.
+    fn kept_since(&self, after: Option<EventSeq>, owner: &Owner) -> Option<Vec<Arc<Event>>> {
+        let after = after.filter(|after| *after >= self.kept_after)?;
+        let own = self.kept.iter().filter(|e| e.seq > after && e.owner.as_ref() == Some(owner));
+        Some(own.cloned().collect())
+    }
+}

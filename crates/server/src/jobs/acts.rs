@@ -1,0 +1,49 @@
+//! Starting a job again, and stopping it. What was begun is done, whether or not the client waits for it.
+
+use axum::Json;
+use axum::http::StatusCode;
+use redrive_api::{JobReply, Problem};
+use redrive_model::State;
+
+use crate::deadline::to_its_end;
+use crate::own::Owned;
+use crate::refusal::Refusal;
+use crate::view;
+
+type Accepted = (StatusCode, Json<JobReply>);
+
+/// Starts a failed job again, as a new generation.
+#[utoipa::path(post, path = "/api/jobs/{id}/retry", tag = "jobs", params(("id" = String, Path, description = "The job")), responses(
+    (status = 202, body = JobReply),
+    (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "EXPIRED: the source is gone", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn retry(job: Owned) -> Result<Accepted, Refusal> {
+    let refused = job.pdf().await?.is_some_and(|pdf| pdf.source.is_empty());
+    if job.state != State::Failed || refused {
+        return Err(job.wrong_state());
+    }
+    to_its_end(async move {
+        job.retry().await?;
+        accepted(&job).await
+    })
+    .await
+}
+
+/// Stops a job that has not ended.
+#[utoipa::path(post, path = "/api/jobs/{id}/cancel", tag = "jobs", params(("id" = String, Path, description = "The job")), responses(
+    (status = 202, body = JobReply),
+    (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "CONFLICT_STATE", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn cancel(job: Owned) -> Result<Accepted, Refusal> {
+    to_its_end(async move {
+        job.cancel().await?;
+        accepted(&job).await
+    })
+    .await
+}
+
+async fn accepted(job: &Owned) -> Result<Accepted, Refusal> {
+    let job = view::job(&job.again().await?).await?;
+    Ok((StatusCode::ACCEPTED, Json(JobReply { job })))
+}

@@ -1,0 +1,120 @@
+//! The numbers of the HTTP side. Each has a default that suits one machine; operators change them by settings.
+
+use std::time::Duration;
+
+use redrive_blob::room::Room;
+use redrive_store::SessionLife;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// What clients may take.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The largest upload.
+    pub max_upload: u64,
+    /// How long a handler may take; streams and uploads have clocks of their own.
+    pub deadline: Duration,
+    /// How long a session lives: at least as long as results are kept.
+    pub session: SessionLife,
+    /// "Last seen" is written at most this often.
+    pub seen_every: Duration,
+    /// Uploads at once.
+    pub uploads: usize,
+    /// Uploads at once of one session.
+    pub uploads_per_session: usize,
+    /// Free space below which it is warned or refused.
+    pub room: Room,
+    /// With more jobs waiting than this nothing more is taken.
+    pub queue_depth: u64,
+    /// With a job that has been waiting longer than this nothing more is taken.
+    pub queue_age: Duration,
+    /// Jobs of one session in all.
+    pub jobs_per_session: u64,
+    /// Jobs of one session that have not ended.
+    pub active_per_session: u64,
+    /// Bytes that one session may upload at once, and how fast that comes back.
+    pub bytes_per_session: Rate,
+    /// How often what may be asked.
+    pub rates: Rates,
+    /// Event streams at once.
+    pub streams: usize,
+    /// Event streams at once of one session.
+    pub streams_per_session: usize,
+    /// Events that may wait for a client before it is dropped.
+    pub stream_buffer: usize,
+    /// Between two looks at the events while somebody listens.
+    pub stream_poll: Duration,
+    /// Between two comments on a silent stream.
+    pub stream_heartbeat: Duration,
+    /// Results in one ZIP.
+    pub zip_entries: usize,
+    /// Between two questions for the gateway's mappings; more often while it has never answered.
+    pub mappings_every: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_upload: 52_428_800,
+            deadline: Duration::from_secs(30),
+            session: SessionLife { idle: DAY * 90, absolute: DAY * 365 },
+            seen_every: Duration::from_secs(300),
+            uploads: 64,
+            uploads_per_session: 16,
+            room: Room::default(),
+            queue_depth: 100_000,
+            queue_age: DAY,
+            jobs_per_session: 10_000,
+            active_per_session: 2_000,
+            bytes_per_session: Rate { burst: 10_737_418_240.0, per_second: 1_048_576.0 },
+            rates: Rates::default(),
+            streams: 1_000,
+            streams_per_session: 16,
+            stream_buffer: 256,
+            stream_poll: Duration::from_millis(250),
+            stream_heartbeat: Duration::from_secs(15),
+            zip_entries: 1_000,
+            mappings_every: Duration::from_secs(60),
+        }
+    }
+}
+
+/// So much at once, and so much more each second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// At once.
+    pub burst: f64,
+    /// Each second.
+    pub per_second: f64,
+}
+
+/// How often what may be asked; an address may ask [`Rates::address_factor`] times as often as a session, because an office
+/// shares one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Uploads.
+    pub upload: Rate,
+    /// Lists, jobs, status.
+    pub look: Rate,
+    /// Downloads.
+    pub download: Rate,
+    /// Retries and cancellations.
+    pub act: Rate,
+    /// New sessions of one address.
+    pub session: Rate,
+    /// How many sessions an address counts for.
+    pub address_factor: f64,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self {
+            upload: Rate { burst: 200.0, per_second: 10.0 },
+            look: Rate { burst: 300.0, per_second: 50.0 },
+            download: Rate { burst: 200.0, per_second: 20.0 },
+            act: Rate { burst: 200.0, per_second: 20.0 },
+            session: Rate { burst: 300.0, per_second: 5.0 },
+            address_factor: 8.0,
+        }
+    }
+}

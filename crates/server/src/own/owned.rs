@@ -1,0 +1,144 @@
+//! A job whose owner asks for it, and what may be done with it.
+
+use std::ops::Deref;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use redrive_convert::Pdf;
+use redrive_engine::{By, Engine, EngineError, Explanation, Input};
+use redrive_model::{Code, JobId};
+use redrive_store::{Acted, AttemptRow, Event, JobRow};
+
+use crate::app::App;
+use crate::refusal::Refusal;
+use crate::session::{Session, Visit};
+
+/// A job of the session that asks. It reads like its row.
+#[derive(Clone)]
+pub(crate) struct Owned {
+    engine: Engine,
+    session: Session,
+    row: JobRow,
+}
+
+impl Deref for Owned {
+    type Target = JobRow;
+
+    fn deref(&self) -> &JobRow {
+        &self.row
+    }
+}
+
+impl Owned {
+    /// Only the module above may say that a row is somebody's.
+    pub(super) const fn new(engine: Engine, session: Session, row: JobRow) -> Self {
+        Self { engine, session, row }
+    }
+
+    /// What the job was asked to convert; `None` for another kind of job.
+    pub(crate) async fn pdf(&self) -> Result<Option<Pdf>, Refusal> {
+        if self.row.workload.as_str() != Pdf::WORKLOAD {
+            return Ok(None);
+        }
+        let payload = self.engine.store().payload(self.row.id).await?;
+        Ok(payload.and_then(|payload| serde_json::from_slice(&payload.input).ok()))
+    }
+
+    /// Its executions, oldest first.
+    pub(crate) async fn attempts(&self) -> Result<Vec<AttemptRow>, Refusal> {
+        Ok(self.engine.attempts(self.row.id).await?)
+    }
+
+    /// Its transitions, oldest first.
+    pub(crate) async fn events(&self) -> Result<Vec<Event>, Refusal> {
+        Ok(self.engine.store().job_events(self.row.id).await?)
+    }
+
+    /// Why it is where it is.
+    pub(crate) async fn explain(&self) -> Result<Explanation, Refusal> {
+        self.engine.explain(self.row.id).await?.ok_or_else(Refusal::forbidden)
+    }
+
+    /// As it is now.
+    pub(crate) async fn again(&self) -> Result<Self, Refusal> {
+        match self.engine.job(self.row.id).await? {
+            Some(row) if row.owner.as_ref() == Some(self.session.owner()) => Ok(Self { row, ..self.clone() }),
+            Some(_) | None => Err(Refusal::forbidden()),
+        }
+    }
+
+    /// Starts it again as a new generation.
+    pub(crate) async fn retry(&self) -> Result<(), Refusal> {
+        let id = self.row.id;
+        let acted = match self.engine.retry(vec![id], &self.by()).await {
+            Ok(acted) => acted,
+            Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => {
+                return Err(self.gone());
+            }
+            Err(EngineError::Refused { code: Code::SystemUndecodable, .. }) => return Err(self.wrong_state()),
+            Err(error) => return Err(error.into()),
+        };
+        self.outcome(acted.first())
+    }
+
+    /// Notes that its result is gone; the same upload may come again.
+    pub(crate) async fn expire(&self) -> Result<(), Refusal> {
+        self.engine.store().expire(vec![self.row.id]).await?;
+        Ok(())
+    }
+
+    /// The most executions that its kind of job has, unless its own row says otherwise.
+    pub(crate) fn policy_cap(&self) -> Option<u32> {
+        self.engine.policy_cap(&self.row.workload)
+    }
+
+    /// Stops it.
+    pub(crate) async fn cancel(&self) -> Result<(), Refusal> {
+        let acted = self.engine.cancel(vec![self.row.id], &self.by()).await?;
+        self.outcome(acted.first())
+    }
+
+    fn outcome(&self, acted: Option<&Acted>) -> Result<(), Refusal> {
+        let id = self.row.id;
+        match acted {
+            Some(Acted::Done) => Ok(()),
+            Some(Acted::NotFound) | None => Err(Refusal::forbidden()),
+            Some(Acted::SourceGone) => Err(self.gone()),
+            Some(Acted::WrongState(_)) => Err(self.wrong_state()),
+            // The twin has the same owner: its id is no secret.
+            Some(Acted::Duplicate(twin)) => {
+                let text = format!("Job {twin} does the same already; {id} is not needed.");
+                Err(Refusal::new(Code::ConflictDuplicate, text).job(*twin))
+            }
+        }
+    }
+
+    pub(crate) fn wrong_state(&self) -> Refusal {
+        let text = format!("A job that is {} does not take that.", self.row.shown);
+        Refusal::new(Code::ConflictState, text).job(self.row.id)
+    }
+
+    pub(crate) fn gone(&self) -> Refusal {
+        Refusal::new(Code::Expired, "The file was removed. Upload it again.").job(self.row.id)
+    }
+
+    fn by(&self) -> By {
+        By::new(self.session.owner().as_str())
+    }
+}
+
+/// The job that the path names, for the session that asks. No session, no job, somebody else's job: all alike.
+impl FromRequestParts<App> for Owned {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let visit = Visit::from_request_parts(parts, app).await?;
+        let Some(session) = visit.known(app).await? else { return Err(Refusal::forbidden()) };
+        let id = Path::<String>::from_request_parts(parts, app).await.ok();
+        let id = id.and_then(|Path(text)| text.parse::<JobId>().ok());
+        match id {
+            Some(id) => app.desk().owned(&session, id).await,
+            None => Err(Refusal::forbidden()),
+        }
+    }
+}

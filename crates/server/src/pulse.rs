@@ -1,0 +1,116 @@
+//! How everything is: looked at a few times a second at most, for the status and for the door.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use redrive_api::{Breaker, Queue, Status};
+use redrive_model::Timestamp;
+use redrive_model::breaker::Mode;
+use redrive_store::{BreakerRow, Counts, QueueStats};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::app::App;
+use crate::own::Desk;
+use crate::refusal::Refusal;
+use crate::upload::overloaded;
+
+/// A look is good for this long.
+const FRESH: Duration = Duration::from_millis(250);
+
+/// The last look.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    mode: Mode,
+    last: Mutex<Option<(Instant, Arc<Look>)>>,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub(crate) struct Look {
+    queue: QueueStats,
+    breakers: Vec<Breaker>,
+}
+
+impl Pulse {
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self { mode, last: Mutex::default() }
+    }
+
+    /// The last look, or a new one when that is old. Whoever asks meanwhile waits for it instead of looking too.
+    async fn look(&self, desk: &Desk) -> Result<Arc<Look>, Refusal> {
+        let mut last = self.last.lock().await;
+        if let Some((at, look)) = last.as_ref()
+            && at.elapsed() < FRESH
+        {
+            return Ok(Arc::clone(look));
+        }
+        let (queue, rows, counts) = (desk.queue().await?, desk.breakers().await?, desk.lanes().await?);
+        let now = desk.now().await?;
+        let breakers = rows.iter().map(|row| self.breaker(row, &counts, now)).collect();
+        let look = Arc::new(Look { queue, breakers });
+        *last = Some((Instant::now(), Arc::clone(&look)));
+        Ok(look)
+    }
+
+    fn breaker(&self, row: &BreakerRow, counts: &Counts, now: Timestamp) -> Breaker {
+        let breaker = &row.breaker;
+        let blocked = breaker.gate().blocked_until.is_some_and(|until| until > now);
+        let state = if breaker.is_held(now) {
+            "held"
+        } else if breaker.throttled_until.is_some_and(|until| until > now) {
+            "throttled"
+        } else {
+            breaker.phase_name()
+        };
+        let waiting = counts.lanes.iter().filter(|lane| lane.targets.iter().any(|t| *t == row.target));
+        Breaker {
+            target: row.target.to_string(),
+            state: state.to_owned(),
+            mode: self.mode.as_str().to_owned(),
+            since: breaker.since,
+            next_probe_at: breaker.next_probe_at(),
+            held_jobs: if blocked { waiting.map(|lane| lane.queued).sum() } else { 0 },
+        }
+    }
+}
+
+/// How everything is.
+#[utoipa::path(get, path = "/api/status", tag = "status", responses((status = 200, body = Status)))]
+pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refusal> {
+    let look = app.pulse().look(app.desk()).await?;
+    let queue = Queue {
+        queued: look.queue.ready,
+        processing: look.queue.processing,
+        waiting_retry: look.queue.waiting_retry,
+        held: look.queue.held,
+        oldest_age_ms: millis(look.queue.oldest_age.unwrap_or_default()),
+    };
+    let accepting = !*app.stopping().borrow() && accepting(&app, 0).await.is_ok();
+    Ok(Json(Status { breakers: look.breakers.clone(), queue, accepting, gateway: app.mappings().state() }))
+}
+
+/// Whether something of so many bytes may come in now.
+pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
+    let limits = app.limits();
+    let look = app.pulse().look(app.desk()).await?;
+    let queue = look.queue;
+    let depth = queue.ready + queue.waiting_retry + queue.scheduled + queue.held;
+    if depth >= limits.queue_depth {
+        return Err(overloaded("Too many jobs are waiting."));
+    }
+    if queue.oldest_age.is_some_and(|age| age > limits.queue_age) {
+        return Err(overloaded("Jobs have been waiting for too long."));
+    }
+    if let Some(free) = app.sources().free().await? {
+        metrics::gauge!("redrive_disk_free_bytes").set(free as f64);
+        limits.room.check(free, coming).map_err(|_| overloaded("There is no room for more files."))?;
+    }
+    Ok(())
+}
+
+fn millis(age: Duration) -> u64 {
+    u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,115 @@
+//! How often a session and an address may ask, by what they ask for.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::Extensions;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use redrive_model::{Code, Owner};
+
+use crate::app::App;
+use crate::limits::{Limits, Rate};
+use crate::meter::Meter;
+use crate::refusal::Refusal;
+use crate::session::Visit;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An upload.
+    Upload,
+    /// A list, a job, the status.
+    Look,
+    /// A result.
+    Download,
+    /// A retry, a cancellation.
+    Act,
+}
+
+/// All meters.
+#[derive(Debug)]
+pub(crate) struct Meters {
+    upload: Pair,
+    look: Pair,
+    download: Pair,
+    act: Pair,
+    /// Sessions that an address begins.
+    pub(crate) sessions: Meter<IpAddr>,
+    /// Bytes that a session uploads.
+    pub(crate) bytes: Meter<Owner>,
+}
+
+#[derive(Debug)]
+struct Pair {
+    session: Meter<Owner>,
+    address: Meter<IpAddr>,
+}
+
+impl Meters {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let rates = limits.rates;
+        let pair = |rate: Rate| {
+            let times = |n: f64| n * rates.address_factor;
+            let shared = Rate { burst: times(rate.burst), per_second: times(rate.per_second) };
+            Pair { session: Meter::new(rate), address: Meter::new(shared) }
+        };
+        Self {
+            upload: pair(rates.upload),
+            look: pair(rates.look),
+            download: pair(rates.download),
+            act: pair(rates.act),
+            sessions: Meter::new(rates.session),
+            bytes: Meter::new(limits.bytes_per_session),
+        }
+    }
+
+    fn take(&self, kind: Kind, owner: Option<&Owner>, address: IpAddr) -> Result<(), Refusal> {
+        let pair = match kind {
+            Kind::Upload => &self.upload,
+            Kind::Look => &self.look,
+            Kind::Download => &self.download,
+            Kind::Act => &self.act,
+        };
+        pair.address.take(&address, 1.0).map_err(too_often)?;
+        match owner {
+            Some(owner) => pair.session.take(owner, 1.0).map_err(too_often),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The answer to one who asks too often.
+pub(crate) fn too_often(wait: std::time::Duration) -> Refusal {
+    Refusal::new(Code::RateLimited, "You ask more often than is allowed.").retry_after(wait)
+}
+
+/// Lets a request pass, or says when to come again.
+pub(crate) async fn meter(State((app, kind)): State<(App, Kind)>, request: Request, next: Next) -> Response {
+    let address = address(request.extensions());
+    let session = match request.extensions().get::<Visit>().cloned() {
+        Some(visit) => visit.known(&app).await,
+        None => Ok(None),
+    };
+    let allowed = session.and_then(|session| {
+        app.meters().take(kind, session.as_ref().map(|session| session.owner()), address)
+    });
+    match allowed {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Who is at the other end: the connection's own address. Headers that claim another one are not believed. One who has an IPv6
+/// network has all of its addresses, so the network counts.
+pub(crate) fn address(extensions: &Extensions) -> IpAddr {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_canonical());
+    match peer {
+        Some(IpAddr::V6(address)) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        Some(address) => address,
+        None => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    }
+}

@@ -1,0 +1,44 @@
+//! What every request gets: an id that its answer and the log carry, and headers that keep browsers from guessing.
+
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use rand::Rng;
+
+use crate::refusal::Refusal;
+
+/// The header that carries the id.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The outermost layer. The id is always ours: what a client sends could be anything.
+pub(crate) async fn identify(request: Request, next: Next) -> Response {
+    let id = format!("{:016x}", rand::rng().random::<u64>());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let mut response = next.run(request).await;
+    if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
+        tracing::info!(event = "request.refused", request_id = id, %method, path, code = refusal.code());
+        let named = refusal.request_id(&id).into_response();
+        // What other layers have added stays: a cookie, a header.
+        let (mut parts, old) = (named.into_parts(), response.into_parts().0);
+        for (name, value) in &old.headers {
+            if name != header::CONTENT_LENGTH && name != header::CONTENT_TYPE && name != header::RETRY_AFTER {
+                if parts.0.headers.contains_key(name) {
+                    continue;
+                }
+                parts.0.headers.append(name.clone(), value.clone());
+            }
+        }
+        response = Response::from_parts(parts.0, parts.1);
+    }
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,102 @@
+//! Every route, once. A row says who may use it and what it costs; its layers follow from that.
+//!
+//! A test walks this table with an owner, another session and no session, and fails on a row that it does not know.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodRouter, delete, get, post};
+
+use crate::app::App;
+use crate::rates::Kind;
+use crate::{deadline, download, failures, feed, health, jobs, mappings, openapi, pulse, rates, upload, zip};
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody; it tells nothing about jobs.
+    Everybody,
+    /// A session, for its own; one is begun when there is none.
+    Session,
+    /// The owner of the job that the path names; to all others it does not exist.
+    Owner,
+}
+
+/// A route as others may know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteInfo {
+    /// Its method.
+    pub method: Method,
+    /// Its path, with names in braces.
+    pub path: &'static str,
+    /// Who may use it.
+    pub access: Access,
+}
+
+/// All routes of the API.
+#[must_use]
+pub fn routes() -> Vec<RouteInfo> {
+    table().into_iter().map(|row| row.info).collect()
+}
+
+struct Row {
+    info: RouteInfo,
+    handler: MethodRouter<App>,
+    kind: Option<Kind>,
+    /// Whether the handler has the usual time; streams and uploads have clocks of their own.
+    timed: bool,
+}
+
+fn table() -> Vec<Row> {
+    use Access::{Everybody, Owner, Session};
+    let row = |method: Method, path: &'static str, access, kind, handler| Row {
+        info: RouteInfo { method, path, access },
+        handler,
+        kind,
+        timed: true,
+    };
+    let slow = |row: Row| Row { timed: false, ..row };
+    let look = Some(Kind::Look);
+    vec![
+        row(Method::GET, "/healthz", Everybody, None, get(health::healthz)),
+        row(Method::GET, "/readyz", Everybody, None, get(health::readyz)),
+        row(Method::GET, "/api/failures", Everybody, None, get(failures::list)),
+        row(Method::GET, "/api/failures/{code}", Everybody, None, get(failures::one)),
+        row(Method::GET, "/api/openapi.json", Everybody, None, get(openapi::document)),
+        row(Method::GET, "/api/mappings", Everybody, look, get(mappings::list)),
+        row(Method::GET, "/api/status", Everybody, look, get(pulse::status)),
+        slow(row(Method::POST, "/api/upload", Session, Some(Kind::Upload), post(upload::upload))),
+        row(Method::GET, "/api/jobs", Session, look, get(jobs::list)),
+        row(Method::GET, "/api/jobs/{id}", Owner, look, get(jobs::one)),
+        row(Method::GET, "/api/jobs/{id}/attempts", Owner, look, get(jobs::attempts)),
+        row(Method::GET, "/api/jobs/{id}/events", Owner, look, get(jobs::events)),
+        row(Method::GET, "/api/jobs/{id}/explain", Owner, look, get(jobs::explain)),
+        slow(row(
+            Method::GET,
+            "/api/jobs/{id}/download",
+            Owner,
+            Some(Kind::Download),
+            get(download::download),
+        )),
+        row(Method::POST, "/api/jobs/{id}/retry", Owner, Some(Kind::Act), post(jobs::retry)),
+        row(Method::POST, "/api/jobs/{id}/cancel", Owner, Some(Kind::Act), post(jobs::cancel)),
+        slow(row(Method::GET, "/api/download.zip", Session, Some(Kind::Download), get(zip::download))),
+        slow(row(Method::GET, "/api/events/stream", Session, look, get(feed::stream))),
+        row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
+    ]
+}
+
+/// The table as a router.
+pub(crate) fn router(app: &App) -> Router<App> {
+    table().into_iter().fold(Router::new(), |router, row| {
+        let mut handler = row.handler;
+        if row.timed {
+            handler = handler.layer(from_fn_with_state(app.clone(), deadline::keep));
+        }
+        if let Some(kind) = row.kind {
+            handler = handler.layer(from_fn_with_state((app.clone(), kind), rates::meter));
+        }
+        router.route(row.info.path, handler.layer(DefaultBodyLimit::max(64 * 1024)))
+    })
+}

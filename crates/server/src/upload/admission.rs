@@ -1,0 +1,65 @@
+//! Whether an upload may begin, asked before a byte of its body is read.
+
+use std::time::Duration;
+
+use redrive_model::{Code, Shown};
+
+use super::slots::Slot;
+use crate::app::App;
+use crate::pulse;
+use crate::rates::too_often;
+use crate::refusal::Refusal;
+use crate::session::Session;
+
+/// Lets an upload of so many bytes begin, as far as the client says how many. The answer is its place.
+pub(crate) async fn admit(app: &App, session: &Session, coming: u64) -> Result<Slot, Refusal> {
+    if *app.stopping().borrow() {
+        return Err(overloaded("The server is about to stop."));
+    }
+    let slot = app.slots().take(session.owner());
+    let slot = slot.ok_or_else(|| overloaded("Too many uploads at once."))?;
+    within_quota(app, session).await?;
+    app.meters().bytes.take(session.owner(), coming as f64).map_err(|wait| {
+        let refusal = too_often(wait);
+        tracing::info!(event = "upload.bytes_quota", owner = %session.owner());
+        refusal
+    })?;
+    pulse::accepting(app, coming).await?;
+    Ok(slot)
+}
+
+async fn within_quota(app: &App, session: &Session) -> Result<(), Refusal> {
+    let counts = app.desk().counts(session).await?;
+    let (mut all, mut active) = (0, 0);
+    for count in counts {
+        all += count.jobs;
+        active += if is_active(count.shown) { count.jobs } else { 0 };
+    }
+    let limits = app.limits();
+    if active >= limits.active_per_session {
+        let text = format!("You have {active} jobs that have not ended, and that is the most.");
+        return Err(Refusal::new(Code::RateLimited, text).retry_after(Duration::from_secs(30)));
+    }
+    if all >= limits.jobs_per_session {
+        let text = format!("You have {all} jobs, and that is the most. Old ones are removed with time.");
+        return Err(Refusal::new(Code::RateLimited, text).retry_after(Duration::from_secs(3_600)));
+    }
+    Ok(())
+}
+
+/// Whether a job in this state will still do something.
+pub(crate) const fn is_active(shown: Shown) -> bool {
+    match shown {
+        Shown::Queued
+        | Shown::Scheduled
+        | Shown::WaitingRetry
+        | Shown::WaitingBatch
+        | Shown::Held
+        | Shown::Processing => true,
+        Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled => false,
+    }
+}
+
+pub(crate) fn overloaded(text: &str) -> Refusal {
+    Refusal::new(Code::Overloaded, text)
+}

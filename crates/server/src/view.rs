@@ -1,0 +1,145 @@
+//! A job's row as its owner sees it.
+//!
+//! Inner codes show as their public ones, and lines that were written for operators are not shown at all.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use redrive_api::{Attempt, Event, Job, JobError, LastFailure, Links};
+use redrive_convert::Made;
+use redrive_model::{Code, Shown, State, instant};
+use redrive_store::AttemptRow;
+
+use crate::own::Owned;
+use crate::refusal::Refusal;
+
+/// So many rows are completed at once.
+const AT_ONCE: usize = 8;
+
+/// Many jobs, in their order.
+pub(crate) async fn jobs(owned: &[Owned]) -> Result<Vec<Job>, Refusal> {
+    let views: Vec<_> = owned.iter().map(job).collect();
+    stream::iter(views).buffered(AT_ONCE).try_collect().await
+}
+
+/// One job.
+pub(crate) async fn job(owned: &Owned) -> Result<Job, Refusal> {
+    let pdf = owned.pdf().await?;
+    let error = error_of(owned);
+    let last_failure = last_failure(owned, error.as_ref()).await?;
+    let can_download = can_download(owned);
+    // What was refused at the door has no source.
+    let can_retry = owned.state == State::Failed && pdf.as_ref().is_none_or(|pdf| !pdf.source.is_empty());
+    let can_cancel = !owned.state.is_terminal();
+    let at = format!("/api/jobs/{}", owned.id);
+    let link = |possible: bool, name: &str| possible.then(|| format!("{at}/{name}"));
+    Ok(Job {
+        id: owned.id.to_string(),
+        workload: owned.workload.to_string(),
+        status: owned.shown.as_str().to_owned(),
+        owner: None,
+        filename: owned.label.clone(),
+        bytes: pdf.as_ref().map(|pdf| pdf.bytes),
+        mapping: pdf.map(|pdf| pdf.mapping),
+        attempt: owned.attempt,
+        max_attempts: owned.max_attempts.or_else(|| owned.policy_cap()),
+        created_at: owned.created_at,
+        queued_at: owned.queued_at,
+        started_at: owned.started_at,
+        finished_at: owned.finished_at,
+        retry_after: match owned.shown {
+            Shown::Scheduled | Shown::WaitingRetry => Some(owned.due_at),
+            Shown::Queued
+            | Shown::WaitingBatch
+            | Shown::Held
+            | Shown::Processing
+            | Shown::Complete
+            | Shown::Partial
+            | Shown::Failed
+            | Shown::Cancelled => None,
+        },
+        error,
+        last_failure,
+        can_download,
+        can_retry,
+        generation: owned.generation,
+        links: Links {
+            attempts: format!("{at}/attempts"),
+            events: format!("{at}/events"),
+            explain: format!("{at}/explain"),
+            download: link(can_download, "download"),
+            retry: link(can_retry, "retry"),
+            cancel: link(can_cancel, "cancel"),
+            this: at,
+        },
+    })
+}
+
+/// Whether there is a result to be fetched.
+pub(crate) fn can_download(owned: &Owned) -> bool {
+    owned.state == State::Complete
+        && owned.expired_at.is_none()
+        && owned.result.as_deref().and_then(Made::parse).is_some()
+}
+
+fn error_of(owned: &Owned) -> Option<JobError> {
+    let code = owned.failure_code?;
+    let message = owned.failure_message.clone().unwrap_or_else(|| sentence(code));
+    Some(JobError { code: code.public().name().to_owned(), message })
+}
+
+/// The newest failure: of the whole job when it has failed, else of an attempt.
+async fn last_failure(owned: &Owned, error: Option<&JobError>) -> Result<Option<LastFailure>, Refusal> {
+    if let (Some(error), Some(at)) = (error, owned.finished_at) {
+        return Ok(Some(LastFailure { code: error.code.clone(), message: error.message.clone(), at }));
+    }
+    // Nothing has run, or the first run was the last: nothing can have failed.
+    let first_only = owned.state == State::Complete && owned.attempt <= 1 && owned.token.0 <= 1;
+    if owned.token.0 == 0 || first_only {
+        return Ok(None);
+    }
+    let attempts = owned.attempts().await?;
+    Ok(attempts.iter().rev().find_map(|attempt| {
+        let code = attempt.code?;
+        Some(LastFailure {
+            code: code.public().name().to_owned(),
+            message: sentence(code),
+            at: attempt.ended_at,
+        })
+    }))
+}
+
+/// The registry's sentence for people outside.
+fn sentence(code: Code) -> String {
+    code.public().entry().what_happened.to_owned()
+}
+
+/// One execution.
+pub(crate) fn attempt(row: &AttemptRow) -> Attempt {
+    let took = row.started_at.map(|started| instant::between(started, row.ended_at));
+    Attempt {
+        number: row.number,
+        generation: row.generation,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        duration_ms: took.and_then(|took| u64::try_from(took.as_millis()).ok()),
+        outcome: row.outcome.clone(),
+        code: row.code.map(|code| code.public().name().to_owned()),
+        message: row.code.map(sentence),
+        target_status: row.target_status,
+    }
+}
+
+/// One transition.
+pub(crate) fn event(event: &redrive_store::Event) -> Event {
+    Event {
+        sequence: event.seq.0,
+        r#type: event.kind.as_str().to_owned(),
+        at: event.at,
+        job_id: event.job.map(|job| job.to_string()),
+        workload: event.workload.as_ref().map(ToString::to_string),
+        generation: event.generation,
+        attempt: event.attempt,
+        duration_ms: event.duration_ms,
+        gateway_http_status: event.target_status,
+        error_code: event.code.map(|code| code.public().name().to_owned()),
+    }
+}

@@ -1,0 +1,22 @@
+//! The HTTP side from outside: real sockets, a real store, real files, and a gateway that does what a test wants.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests: a broken expectation is a failed test"
+)]
+
+mod client;
+mod download;
+mod gateway;
+mod jobs;
+mod limits;
+mod ownership;
+mod sessions;
+mod status;
+mod stream;
+mod upload;
+mod world;
+mod zip;

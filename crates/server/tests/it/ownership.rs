@@ -1,0 +1,95 @@
+//! Every route with the owner, with another session, with none. A route that is not in this list fails the test.
+
+use redrive_server::{Access, routes};
+
+use crate::client::{Answer, Client};
+use crate::world::{World, pdf};
+
+/// What the owner of a complete job gets.
+const OWNER: &[(&str, &str, u16)] = &[
+    ("GET", "/api/jobs/{id}", 200),
+    ("GET", "/api/jobs/{id}/attempts", 200),
+    ("GET", "/api/jobs/{id}/events", 200),
+    ("GET", "/api/jobs/{id}/explain", 200),
+    ("GET", "/api/jobs/{id}/download", 200),
+    ("POST", "/api/jobs/{id}/retry", 409),
+    ("POST", "/api/jobs/{id}/cancel", 409),
+];
+
+/// What is a session's own, or nobody's.
+const OTHERS: &[(&str, &str, Access)] = &[
+    ("GET", "/healthz", Access::Everybody),
+    ("GET", "/readyz", Access::Everybody),
+    ("GET", "/api/failures", Access::Everybody),
+    ("GET", "/api/failures/{code}", Access::Everybody),
+    ("GET", "/api/openapi.json", Access::Everybody),
+    ("GET", "/api/mappings", Access::Everybody),
+    ("GET", "/api/status", Access::Everybody),
+    ("POST", "/api/upload", Access::Session),
+    ("GET", "/api/jobs", Access::Session),
+    ("GET", "/api/download.zip", Access::Session),
+    ("GET", "/api/events/stream", Access::Session),
+    ("DELETE", "/api/session", Access::Session),
+];
+
+/// What could tell one refusal from another.
+fn shape(answer: &Answer) -> (u16, String, Vec<String>) {
+    let mut json = answer.json();
+    json["request_id"] = "".into();
+    let mut names: Vec<String> = answer.headers.keys().map(ToString::to_string).collect();
+    names.sort();
+    (answer.status, json.to_string(), names)
+}
+
+#[tokio::test]
+async fn every_route_asks_whose_it_is() {
+    let world = World::start().await;
+    let (mut owner, mut other, nobody) = (world.client(), world.client(), world.client());
+    let id = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
+    other.get("/api/jobs").await;
+    let missing = "01890000-0000-7000-8000-000000000000";
+    for route in routes() {
+        let (method, path) = (route.method.as_str(), route.path);
+        let entry = OWNER.iter().find(|entry| (entry.0, entry.1) == (method, path));
+        let Some(entry) = entry else {
+            let known = OTHERS.iter().find(|entry| (entry.0, entry.1) == (method, path));
+            let known = known.unwrap_or_else(|| panic!("{method} {path} has no entry: say who may use it"));
+            assert_eq!(known.2, route.access, "{method} {path}");
+            continue;
+        };
+        assert_eq!(route.access, Access::Owner, "{method} {path}");
+        let at = |id: &str| path.replace("{id}", id);
+        let refused = ask(&other, method, &at(missing)).await;
+        assert_eq!((refused.status, refused.code().as_str()), (403, "FORBIDDEN"), "{method} {path}");
+        for (who, client, id) in [
+            ("another session", &other, id.as_str()),
+            ("no session", &nobody, id.as_str()),
+            ("the owner, another id", &owner, missing),
+            ("the owner, no id", &owner, "not-an-id"),
+            ("the owner, an id that is no text", &owner, "%ff"),
+        ] {
+            let answer = ask(client, method, &at(id)).await;
+            assert_eq!(shape(&answer), shape(&refused), "{method} {path} by {who}");
+        }
+        assert_eq!(ask(&owner, method, &at(&id)).await.status, entry.2, "{method} {path}");
+    }
+}
+
+async fn ask(client: &Client, method: &str, path: &str) -> Answer {
+    client.clone().ask(method, path, &[]).await
+}
+
+#[tokio::test]
+async fn lists_and_archives_hold_only_what_is_ones_own() {
+    let world = World::start().await;
+    let (mut ann, mut bob) = (world.client(), world.client());
+    let id = world.converted(&mut ann, "a.pdf", &pdf(1)).await;
+    let list = bob.get("/api/jobs").await.json();
+    assert_eq!((list["jobs"].as_array().unwrap().len(), list["counts"].as_object().unwrap().len()), (0, 0));
+    assert_eq!(bob.get(&format!("/api/download.zip?ids={id}")).await.code(), "FORBIDDEN");
+    assert_eq!(bob.get("/api/download.zip").await.code(), "EXPIRED");
+    // The same bytes of two people are two jobs.
+    let twin = world.converted(&mut bob, "a.pdf", &pdf(1)).await;
+    assert_ne!(twin, id);
+    assert_eq!(bob.get("/api/jobs").await.json()["jobs"][0]["id"], twin);
+}

@@ -1,0 +1,161 @@
+//! A whole server in a folder of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_blob::{Blobs, Folder};
+use redrive_convert::{Convert, ConvertOptions, Gateway, GatewayOptions};
+use redrive_engine::{Engine, JobId, Options, Policy};
+use redrive_model::backoff::Backoff;
+use redrive_model::breaker::Mode;
+use redrive_server::{App, AppParts, DoorLimits, Limits};
+use redrive_store_sqlite::SqliteStore;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use url::Url;
+
+use crate::client::Client;
+use crate::gateway::FakeGateway;
+
+/// Two mappings, the first is the default.
+pub(crate) const MAPPINGS: &str = r#"[{"name":"text","title":"Text"},{"name":"alto","title":"ALTO"}]"#;
+
+/// A PDF as small as they come.
+pub(crate) const PDF: &[u8] = b"%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<</Root 1 0 R>>\nstartxref\n9\n%%EOF\n";
+
+/// A PDF that is like no other.
+pub(crate) fn pdf(n: u32) -> Vec<u8> {
+    [format!("%PDF-1.4\n% {n}\n").as_bytes(), PDF].concat()
+}
+
+/// What a test may change.
+pub(crate) struct Setup {
+    pub(crate) limits: Limits,
+    pub(crate) door: DoorLimits,
+    pub(crate) public_url: Option<&'static str>,
+    pub(crate) mappings: Option<&'static str>,
+    pub(crate) works: bool,
+    pub(crate) has_gateway: bool,
+}
+
+/// The server and everything behind it.
+pub(crate) struct World {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) engine: Engine,
+    pub(crate) gateway: FakeGateway,
+    pub(crate) url: String,
+    pub(crate) app: App,
+    _running: Option<redrive_engine::Running>,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = Setup {
+            limits: Limits { stream_poll: Duration::from_millis(10), ..Limits::default() },
+            door: DoorLimits::default(),
+            public_url: None,
+            mappings: Some(MAPPINGS),
+            works: true,
+            has_gateway: true,
+        };
+        change(&mut setup);
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(SqliteStore::open(folder.path().join("redrive.db")).await.unwrap());
+        let sources: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("uploads")).await.unwrap());
+        let results: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("results")).await.unwrap());
+        let fake = FakeGateway::start(setup.mappings).await;
+        let gateway = Gateway::new(GatewayOptions {
+            url: Url::parse(&format!("http://{}/", fake.address)).unwrap(),
+            timeout: Duration::from_secs(30),
+            max_response: 64 << 20,
+        })
+        .unwrap();
+        let engine = Engine::new(store, Options::default()).await.unwrap();
+        let policy = Policy { backoff: Backoff::none(), ..Policy::reliability() };
+        let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
+        engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), options));
+        let running = setup.works.then(|| engine.start());
+        let app = App::new(AppParts {
+            engine: engine.clone(),
+            sources,
+            results,
+            gateway: setup.has_gateway.then_some(gateway),
+            breaker_mode: Mode::Hold,
+            public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),
+            limits: setup.limits,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn({
+            let app = app.clone();
+            let stopped = async move { drop(stopped.await) };
+            async move { redrive_server::serve(listener, app.clone(), app.router(), setup.door, stopped).await }
+        });
+        let world = Self {
+            folder,
+            engine,
+            gateway: fake,
+            url,
+            app,
+            _running: running,
+            stop: Some(stop),
+            serving: Some(serving),
+        };
+        if setup.mappings.is_some() && setup.has_gateway {
+            world.mappings_known().await;
+        }
+        world
+    }
+
+    /// Somebody with no session yet.
+    pub(crate) fn client(&self) -> Client {
+        Client::new(&self.url)
+    }
+
+    /// Uploads for this client and waits until the job has ended.
+    pub(crate) async fn converted(&self, client: &mut Client, name: &str, bytes: &[u8]) -> String {
+        let answer = client.upload(name, bytes, None).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        let id = answer.job_id();
+        self.ended(&id).await;
+        id
+    }
+
+    /// Waits until a job has ended.
+    pub(crate) async fn ended(&self, id: &str) {
+        let id: JobId = id.parse().unwrap();
+        self.engine.job_ended(id).await.unwrap().unwrap();
+    }
+
+    async fn mappings_known(&self) {
+        let mut client = self.client();
+        while client.get("/api/status").await.json()["gateway"] != "known" {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Files below a folder of ours, whatever the depth.
+    pub(crate) fn files(&self, under: &str) -> Vec<std::path::PathBuf> {
+        let (mut files, mut folders) = (Vec::new(), vec![self.folder.path().join(under)]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { folders.push(path) } else { files.push(path) }
+            }
+        }
+        files
+    }
+
+    /// Stops the server and waits for it.
+    pub(crate) async fn stop(&mut self) {
+        drop(self.stop.take());
+        self.serving.take().unwrap().await.unwrap();
+    }
+}

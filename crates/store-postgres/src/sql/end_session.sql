@@ -1,0 +1,1 @@
+DELETE FROM redrive.sessions WHERE key = $1
