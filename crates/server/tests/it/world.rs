@@ -137,7 +137,7 @@ impl World {
     async fn mappings_known(&self) {
         let mut client = self.client();
         while client.get("/api/status").await.json()["gateway"] != "known" {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
