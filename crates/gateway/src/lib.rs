@@ -4,7 +4,6 @@
 //! process of the same binary, so that a hostile file can hurt nobody but itself; the HTTP server around it is what other
 //! rooms see.
 
-pub mod accept;
 pub mod cage;
 pub mod convert;
 pub mod http;

@@ -1,6 +1,6 @@
 //! Work that a test does in a process of its own, to kill it, to run as somebody else, or to measure its memory.
 //!
-//! The child is this test binary again, told by a variable what to do.
+//! The child is this test binary again, told by a variable what to do. Run without that variable it has nothing to do.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,13 +13,12 @@ const FOLDER: &str = "REDRIVE_TEST_FOLDER";
 /// A command that does a task in a folder.
 pub(crate) fn command(task: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child::does_what_it_is_told", "--ignored", "--nocapture"]);
+    command.args(["--exact", "child::does_what_it_is_told", "--nocapture"]);
     command.env(TASK, task).env(FOLDER, folder).stdout(Stdio::piped());
     command
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "other tests run it in a process of its own"]
 async fn does_what_it_is_told() {
     let Some(task) = var(TASK) else { return };
     let folder = var(FOLDER).unwrap();

@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue};
+use redrive_door::multipart::{Multipart, MultipartError, boundary};
 
-use super::multipart::{self, Multipart};
 use super::problem::{Code, Problem};
 use super::spool::Spool;
 use crate::convert::RefusalCode;
@@ -31,14 +31,14 @@ pub(super) fn check_head(headers: &HeaderMap, limit: u64) -> Result<String, Prob
     if headers.get_all(CONTENT_ENCODING).iter().any(encoded) {
         return Err(Problem::new(Code::UnsupportedMediaType, "Send the file without Content-Encoding."));
     }
-    let Some(boundary) = multipart::boundary(headers) else {
+    let Some(found) = boundary(headers) else {
         return Err(Problem::new(Code::UnsupportedMediaType, "Send multipart/form-data with a boundary."));
     };
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > limit + OVERHEAD) {
         return Err(too_large(limit));
     }
-    Ok(boundary)
+    Ok(found)
 }
 
 /// Reads the body: the file goes to disk as it comes.
@@ -51,8 +51,8 @@ pub(super) async fn read(
     let mut parts = Multipart::new(request.into_body(), boundary, limit + OVERHEAD);
     let (mut file, mut mapping, mut pages) = (None, None, None);
     let broken = |error| refused(error, limit);
-    while let Some(name) = parts.next().await.map_err(broken)? {
-        match name.as_str() {
+    while let Some(part) = parts.next_part().await.map_err(broken)? {
+        match part.name.as_str() {
             "file" if file.is_none() => {
                 let mut spool = Spool::new(folder.clone()).await.map_err(|error| disk(&error))?;
                 while let Some(chunk) = parts.chunk().await.map_err(broken)? {
@@ -91,15 +91,15 @@ async fn field(parts: &mut Multipart, limit: u64) -> Result<String, Problem> {
     String::from_utf8(bytes).map_err(|_| Problem::new(Code::InvalidRequest, "A field is not UTF-8."))
 }
 
-fn refused(error: multipart::Error, limit: u64) -> Problem {
+fn refused(error: MultipartError, limit: u64) -> Problem {
     match error {
-        multipart::Error::TooLarge => too_large(limit),
-        multipart::Error::TooSlow => Problem::new(Code::RequestTimeout, "The body came too slowly."),
-        multipart::Error::BreaksOff => Problem::new(Code::InvalidRequest, "The body breaks off."),
-        multipart::Error::Malformed => {
+        MultipartError::TooLarge => too_large(limit),
+        MultipartError::TooSlow => Problem::new(Code::RequestTimeout, "The body came too slowly."),
+        MultipartError::BreaksOff => Problem::new(Code::InvalidRequest, "The body breaks off."),
+        MultipartError::Malformed => {
             Problem::new(Code::InvalidRequest, "The body is not well-formed multipart.")
         }
-        multipart::Error::TooManyParts => Problem::new(Code::InvalidRequest, "The body has too many parts."),
+        MultipartError::TooManyParts => Problem::new(Code::InvalidRequest, "The body has too many parts."),
     }
 }
 

@@ -7,7 +7,6 @@ mod form;
 mod gate;
 mod health;
 mod mappings;
-mod multipart;
 mod negotiate;
 mod problem;
 mod process;
@@ -25,7 +24,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
-use crate::{accept, cage};
+use crate::cage;
 use problem::{Code, Problem};
 use state::Gateway;
 
@@ -41,7 +40,7 @@ pub struct Settings {
     /// How long a request may wait in line.
     pub patience: Duration,
     /// What clients may take.
-    pub limits: accept::Limits,
+    pub limits: redrive_door::Limits,
 }
 
 impl Default for Settings {
@@ -51,7 +50,7 @@ impl Default for Settings {
             children: std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
             line: 32,
             patience: Duration::from_secs(30),
-            limits: accept::Limits::default(),
+            limits: redrive_door::Limits::default(),
         }
     }
 }
@@ -79,7 +78,7 @@ pub async fn serve(
         shutdown.await;
         gateway.gate.stop();
     };
-    accept::serve(listener, router(Arc::clone(&gateway)), settings.limits, stop).await;
+    redrive_door::serve(listener, router(Arc::clone(&gateway)), settings.limits, stop).await;
     first.abort();
     Ok(())
 }

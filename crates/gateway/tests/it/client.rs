@@ -1,10 +1,9 @@
-//! A plain HTTP client on a real socket, and servers for it.
+//! A plain HTTP client on a real socket, and a server for it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use redrive_gateway::accept::Limits;
 use redrive_gateway::http::{self, Settings};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -26,13 +25,6 @@ impl Server {
         let mut settings = Settings { cage: cage::settings(), ..Settings::default() };
         change(&mut settings);
         Self::run(async move |listener, stopped| http::serve(listener, settings, stopped).await.unwrap())
-    }
-
-    /// Any other router.
-    pub(crate) fn with(router: axum::Router, limits: Limits) -> Self {
-        Self::run(async move |listener, stopped| {
-            redrive_gateway::accept::serve(listener, router, limits, stopped).await;
-        })
     }
 
     fn run<F>(serve: impl FnOnce(TcpListener, Stopped) -> F + Send + 'static) -> Self

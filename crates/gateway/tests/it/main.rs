@@ -9,7 +9,6 @@
     reason = "tests: a broken expectation is a failed test, and what is skipped is said"
 )]
 
-mod accept;
 mod cage;
 mod chars;
 mod client;
