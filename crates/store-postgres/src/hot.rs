@@ -16,11 +16,19 @@ use crate::error::{Kind, kind};
 /// Waiting longer than this for a free connection is an answer: the store is not available.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What a connection was last used for. Each gets the one that has its statements planned already, where it can: the plan of
+/// a claim takes longer than a small claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Claim,
+    Write,
+}
+
 /// A small pool that costs nothing per use.
 #[derive(Debug)]
 pub(crate) struct Hot {
     connect: PgConnectOptions,
-    idle: Mutex<Vec<PgConnection>>,
+    idle: Mutex<Vec<(Use, PgConnection)>>,
     permits: Semaphore,
 }
 
@@ -31,20 +39,25 @@ impl Hot {
     }
 
     /// Takes a connection, a new one if none is idle.
-    pub(crate) async fn take(&self) -> sqlx::Result<Lent<'_>> {
+    pub(crate) async fn take(&self, for_use: Use) -> sqlx::Result<Lent<'_>> {
         let permit = match tokio::time::timeout(PATIENCE, self.permits.acquire()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) => return Err(sqlx::Error::PoolClosed),
             Err(_) => return Err(sqlx::Error::PoolTimedOut),
         };
-        let idle = self.idle().pop();
-        let conn = match idle {
+        let conn = match self.pop(for_use) {
             Some(conn) => conn,
             None => tokio::time::timeout(PATIENCE, self.connect.connect())
                 .await
                 .map_err(|_| sqlx::Error::PoolTimedOut)??,
         };
-        Ok(Lent { conn: Some(conn), home: self, _permit: permit })
+        Ok(Lent { conn: Some(conn), for_use, home: self, _permit: permit })
+    }
+
+    fn pop(&self, for_use: Use) -> Option<PgConnection> {
+        let mut idle = self.idle();
+        let at = idle.iter().rposition(|(used, _)| *used == for_use).or(idle.len().checked_sub(1))?;
+        Some(idle.remove(at).1)
     }
 
     /// A new connection of the same kind.
@@ -59,7 +72,7 @@ impl Hot {
         self.idle().clear();
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<PgConnection>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Use, PgConnection)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,6 +81,7 @@ impl Hot {
 /// its idle sisters, which may wait for the same silence.
 pub(crate) struct Lent<'a> {
     conn: Option<PgConnection>,
+    for_use: Use,
     home: &'a Hot,
     _permit: SemaphorePermit<'a>,
 }
@@ -83,7 +97,7 @@ impl Lent<'_> {
     pub(crate) fn settle<T>(mut self, result: sqlx::Result<T>) -> sqlx::Result<T> {
         let conn = self.conn.take();
         match &result {
-            Ok(_) => self.home.idle().extend(conn),
+            Ok(_) => self.home.idle().extend(conn.map(|conn| (self.for_use, conn))),
             Err(error) if kind(error) == Kind::Lost => self.home.idle().clear(),
             // After an error inside a transaction the connection may be left in it: a new one is cheaper than asking.
             Err(_) => {}

@@ -24,7 +24,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::error::{Kind, answered, breathe, kind, once, repeating, store_error};
 use crate::horizon::Horizon;
-use crate::hot::Hot;
+use crate::hot::{Hot, Use};
 use crate::lanes::Lanes;
 use crate::options::Options;
 use crate::read::{dead, desk as desk_read, jobs, overview, trail};
@@ -189,7 +189,7 @@ impl Store for PostgresStore {
         // Ids make it safe to repeat: what a lost commit has written is found again.
         let lanes = repeating!(enqueue::lanes(inner, &call.jobs))?;
         let reply = repeating_fault!(async {
-            let mut lent = inner.hot.take().await?;
+            let mut lent = inner.hot.take(Use::Write).await?;
             let mut tx = lent.conn().begin().await?;
             let reply = enqueue::in_transaction(&mut tx, inner, &call, &lanes).await?;
             let done = tx.commit().await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use redrive_model::{Done, EventSeq, Failure, JobId, Policy, instant};
 use redrive_store::{Purge, Store, StoreError};
+use tokio::time::Instant;
 
 use crate::projector::READERS;
 use crate::{Context, Permanent};
@@ -13,6 +14,8 @@ use crate::{Context, Permanent};
 const SCAN: usize = 500;
 /// Transactions in one run; then others have their turn.
 const CHUNKS: usize = 100;
+/// After each it rests for so many times what it took: a walk over millions of rows is in nobody's way.
+const REST: u32 = 9;
 /// Idempotency keys and workers that were not used for so long are forgotten.
 const FORGET: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -35,13 +38,14 @@ impl Permanent for Retention {
         let mut after = ctx.state::<Option<JobId>>()?.flatten();
         let mut removed = 0;
         for _ in 0..CHUNKS {
+            let began = Instant::now();
             let purged = self.store.purge(Purge { after, scan: SCAN }).await?;
             removed += purged.jobs;
             after = purged.next;
             if after.is_none() || ctx.is_cancelled() {
                 break;
             }
-            tokio::task::yield_now().await;
+            rest(began.elapsed(), ctx.cancelled()).await;
         }
         if removed > 0 {
             tracing::info!(event = "retention.purged", jobs = removed, "removed jobs whose time was over");
@@ -68,6 +72,7 @@ impl Retention {
         let young = instant::before(now, self.keep_events);
         let mut from = EventSeq(0);
         for _ in 0..CHUNKS {
+            let began = Instant::now();
             let page = match self.store.events_after(from, SCAN).await {
                 Err(StoreError::EventsGone { oldest }) => {
                     from = EventSeq(oldest.0 - 1);
@@ -81,8 +86,30 @@ impl Retention {
             if upto < page.last().map_or(upto, |last| last.seq) || ctx.is_cancelled() {
                 return Ok(false);
             }
+            rest(began.elapsed(), ctx.cancelled()).await;
             from = upto;
         }
         Ok(true)
+    }
+}
+
+/// Rests after a transaction that took so long, unless the attempt is to come to an end.
+async fn rest(took: Duration, end: impl Future<Output = ()>) {
+    let _ = tokio::time::timeout(took * REST, end).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_walk_rests_most_of_the_time_and_ends_when_told() {
+        let began = Instant::now();
+        rest(Duration::from_millis(10), std::future::pending()).await;
+        let rested = began.elapsed();
+        assert!((90..=92).contains(&rested.as_millis()), "{rested:?}");
+
+        rest(Duration::from_secs(60), std::future::ready(())).await;
+        assert_eq!(began.elapsed(), rested);
     }
 }

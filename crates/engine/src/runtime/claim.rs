@@ -7,7 +7,7 @@ use futures::FutureExt;
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{WorkloadName, instant};
 use redrive_store::{Claim, ClaimMode, Claimed, StoreError, Want};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{Worker, attempt, give_back, give_held_back};
 
@@ -17,18 +17,23 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// After everybody was sent away for a job that must run alone and could not be had.
 const IN_VAIN: Duration = Duration::from_secs(60);
 
+/// While others keep us busy, permanent jobs are asked for only so often.
+const CHORES: Duration = Duration::from_millis(100);
+
 /// After the store gave out what we think is held.
 const DISAGREED: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(worker: Arc<Worker>) {
     let mut failures = 0u32;
+    // When nothing was found for the permanent jobs, which are all there was room for.
+    let mut in_vain: Option<Instant> = None;
     let mut alone = tokio::time::interval(worker.options.sweep());
     alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !worker.draining.is_cancelled() {
         start_what_fits(&worker);
         if alone.tick().now_or_never().is_some() {
-            let in_vain = !run_alone(&worker).await;
-            if in_vain {
+            let had_its_turn = run_alone(&worker).await;
+            if !had_its_turn {
                 alone.reset_after(IN_VAIN);
             }
         }
@@ -47,9 +52,19 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             }
             continue;
         }
+        let chores = claim.wants.iter().all(|want| permanent(&worker, &want.workload));
+        if let Some(until) = in_vain.map(|at| at + CHORES).filter(|until| chores && *until > Instant::now()) {
+            tokio::select! {
+                () = worker.store.wait_for_work(until.duration_since(Instant::now())) => in_vain = None,
+                () = worker.slots.changed.notified() => {}
+                () = worker.draining.cancelled() => {}
+            }
+            continue;
+        }
         match worker.store.claim(claim).await {
             Ok(claimed) if claimed.is_empty() => {
                 failures = 0;
+                in_vain = chores.then(Instant::now);
                 rest(&worker).await;
             }
             Ok(claimed) => {
@@ -118,14 +133,16 @@ async fn run_alone(worker: &Arc<Worker>) -> bool {
 
 /// The workloads that are not permanent.
 fn users(worker: &Worker) -> impl Iterator<Item = &WorkloadName> {
-    worker.registry.iter().filter(|(_, r)| !r.rules.policy.is_permanent()).map(|(name, _)| name)
+    worker.registry.iter().map(|(name, _)| name).filter(|name| !permanent(worker, name))
+}
+
+fn permanent(worker: &Worker, name: &WorkloadName) -> bool {
+    worker.registry.get(name).is_some_and(|r| r.rules.policy.is_permanent())
 }
 
 /// Waits until nothing of the users' is held.
 async fn until_quiet(worker: &Worker) {
-    let permanent =
-        |name: &WorkloadName| worker.registry.get(name).is_some_and(|r| r.rules.policy.is_permanent());
-    while worker.slots.held_by(|name| !permanent(name)) > 0 {
+    while worker.slots.held_by(|name| !permanent(worker, name)) > 0 {
         tokio::select! {
             () = worker.slots.changed.notified() => {}
             () = worker.draining.cancelled() => return,

@@ -17,7 +17,7 @@ pub(crate) const KEEP_ATTEMPTS: usize = 100;
 /// So many ends may wait before handlers have to.
 const QUEUE: usize = 2_048;
 /// At most so many in one call.
-const TOGETHER: usize = 500;
+const TOGETHER: usize = 1_000;
 /// Calls on their way at the same time.
 const IN_FLIGHT: usize = 2;
 /// So many together are a stream.

@@ -34,6 +34,7 @@ mod audit;
 mod clocks;
 mod closing;
 mod drained;
+mod economy;
 mod killed;
 mod kit;
 mod lost_answers;

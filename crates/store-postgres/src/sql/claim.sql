@@ -42,10 +42,10 @@ admitted AS MATERIALIZED (
                                        WHERE t.lane = l.id AND g.probed))
 ),
 heads AS MATERIALIZED (
-    SELECT j.id, j.due_at, a.priority, a.workload, a.room
+    SELECT j.place, j.id, j.due_at, a.priority, a.workload, a.room
     FROM admitted a, clock
     CROSS JOIN LATERAL (
-        SELECT q.id, q.due_at FROM redrive.jobs q
+        SELECT q.ctid AS place, q.id, q.due_at FROM redrive.jobs q
         WHERE q.state = 'queued' AND q.lane = a.id AND q.due_at <= clock.now
         ORDER BY q.due_at, q.id LIMIT least(a.room, a.own, $4::int8)
         FOR UPDATE SKIP LOCKED
@@ -53,10 +53,10 @@ heads AS MATERIALIZED (
 ),
 picked AS MATERIALIZED (
     -- With one lane per workload no workload can get more than its room; else they are counted.
-    (SELECT id FROM heads WHERE (SELECT count(*) = count(DISTINCT workload) FROM admitted)
+    (SELECT place FROM heads WHERE (SELECT count(*) = count(DISTINCT workload) FROM admitted)
      ORDER BY priority, due_at, id LIMIT $4::int8)
     UNION ALL
-    (SELECT id FROM (
+    (SELECT place FROM (
         SELECT h.*, row_number() OVER (PARTITION BY workload ORDER BY priority, due_at, id) AS nth FROM heads h
         WHERE (SELECT count(*) > count(DISTINCT workload) FROM admitted)
      ) AS r
@@ -68,7 +68,8 @@ claimed AS (
         lease_expires_at = least(clock.now + $5::int8, 253402207200999),
         attempt = j.attempt + 1, started_at = coalesce(j.started_at, clock.now), probe = $9::text IS NOT NULL
     FROM picked, clock
-    WHERE j.id = picked.id
+    -- They are locked, so they stay where they are; one that moved before it was locked waits for the next claim.
+    WHERE j.ctid = picked.place
     RETURNING j.id, j.lane, j.owner, j.lease_token, j.attempt, j.max_attempts, j.generation, j.crashes, j.releases, j.spent,
               j.batch_id, j.queued_at, j.leased_at, j.lease_expires_at, j.probe, j.due_at
 )

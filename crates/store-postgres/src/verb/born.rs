@@ -10,6 +10,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use super::enqueue::{Columns, is_plain, unless_taken};
+use crate::hot::Use;
 use crate::row;
 use crate::store::Inner;
 
@@ -32,7 +33,7 @@ pub(crate) async fn create(
     let targets: BTreeSet<&str> = jobs.iter().flat_map(|j| j.targets.iter()).map(Target::as_str).collect();
     let pauses: BTreeSet<String> = jobs.iter().map(|j| format!("pause/{}", j.workload)).collect();
     let pauses = pauses.into_iter().chain(["pause/".to_owned()]);
-    let mut lent = inner.hot.take().await?;
+    let mut lent = inner.hot.take(Use::Write).await?;
     let made = Columns::of(&refs)
         .bind(inner.sql.enqueue_for.text(), lanes)
         .bind(room(jobs, claim))

@@ -10,6 +10,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
 
+use crate::hot::Use;
 use crate::lanes::Lane;
 use crate::row;
 use crate::store::Inner;
@@ -23,7 +24,7 @@ pub(crate) async fn claim(inner: &Inner, claim: &Claim) -> sqlx::Result<Vec<Clai
     if limit == 0 {
         return Ok(Vec::new());
     }
-    let mut lent = inner.hot.take().await?;
+    let mut lent = inner.hot.take(Use::Claim).await?;
     let claimed = around(lent.conn(), inner, claim, limit).await;
     lent.settle(claimed)
 }

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::batch;
 use super::enqueue::Fault;
+use crate::hot::Use;
 use crate::row;
 use crate::store::Inner;
 
@@ -63,7 +64,7 @@ async fn record(inner: &Inner, part: &[&Finish]) -> Result<Recorded, Fault> {
             .iter()
             .all(|f| f.state.is_none() && f.authority == Authority::Holder && !awaits(f) && !is_alone(f));
     if simple && requeues.is_empty() && !inner.batches_seen.load(Ordering::Relaxed) {
-        let mut lent = inner.hot.take().await?;
+        let mut lent = inner.hot.take(Use::Write).await?;
         let done = complete(lent.conn(), inner, &completes, false).await;
         let mut recorded = lent.settle(done)?;
         // Members of a batch are left over here, and so are lost leases; both take the long way.
@@ -78,7 +79,7 @@ async fn record(inner: &Inner, part: &[&Finish]) -> Result<Recorded, Fault> {
         return Ok(recorded);
     }
     if simple && completes.is_empty() {
-        let mut lent = inner.hot.take().await?;
+        let mut lent = inner.hot.take(Use::Write).await?;
         let done = requeue(lent.conn(), inner, &requeues).await;
         return Ok(lent.settle(done)?);
     }
@@ -99,7 +100,7 @@ async fn in_transaction(
     if !alone.is_empty() {
         sqlx::query(inner.sql.ensure_alone.text()).bind(alone).execute(&inner.pool).await?;
     }
-    let mut lent = inner.hot.take().await?;
+    let mut lent = inner.hot.take(Use::Write).await?;
     let mut tx = lent.conn().begin().await?;
     let mut recorded = Recorded::new();
     if !completes.is_empty() {

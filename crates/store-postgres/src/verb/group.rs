@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::enqueue;
 use crate::error::{repeating, store_error};
+use crate::hot::Use;
 use crate::store::Inner;
 
 /// So many calls may wait before callers have to.
@@ -96,7 +97,7 @@ pub(crate) async fn plain(inner: &Inner, jobs: &[NewJob]) -> Result<Vec<Enqueued
     let lanes: Vec<i32> = repeating!(enqueue::lanes(inner, jobs))?;
     let refs: Vec<&NewJob> = jobs.iter().collect();
     let mut made: HashSet<_> = repeating!(async {
-        let mut lent = inner.hot.take().await?;
+        let mut lent = inner.hot.take(Use::Write).await?;
         let made = match enqueue::insert_new(lent.conn(), inner, &refs, &lanes).await {
             Ok(true) => Ok(refs.iter().map(|job| job.id).collect()),
             Ok(false) => enqueue::insert(lent.conn(), inner, &refs, &lanes).await,

@@ -6,6 +6,7 @@ use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
 use redrive_store::{Expired, Extension, Lease, Progress, StoredFacts, WorkerBeat};
 use sqlx::Row;
 
+use crate::hot::Use;
 use crate::row;
 use crate::store::Inner;
 
@@ -15,7 +16,7 @@ pub(crate) async fn extend(
     leases: &[Lease],
     ttl: Duration,
 ) -> sqlx::Result<Vec<Extension>> {
-    let mut lent = inner.leases.take().await?;
+    let mut lent = inner.leases.take(Use::Write).await?;
     let rows = sqlx::query(inner.sql.extend.text())
         .bind(worker.as_uuid())
         .bind(leases.iter().map(|l| l.job.as_uuid()).collect::<Vec<_>>())
@@ -86,7 +87,7 @@ pub(crate) async fn expired(
 }
 
 pub(crate) async fn beat(inner: &Inner, beat: &WorkerBeat) -> sqlx::Result<()> {
-    let mut lent = inner.leases.take().await?;
+    let mut lent = inner.leases.take(Use::Write).await?;
     let done = sqlx::query(inner.sql.beat.text())
         .bind(beat.id.as_uuid())
         .bind(&beat.name)
