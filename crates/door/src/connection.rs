@@ -25,6 +25,9 @@ use crate::Limits;
 use crate::body::Paced;
 use crate::pipe::Pipe;
 
+/// What is read ahead of a body.
+const BUFFER: usize = 64 * 1024;
+
 /// What a connection is doing, shared by the pipe below HTTP and the service above it.
 #[derive(Debug, Default)]
 pub(crate) struct Phase {
@@ -75,6 +78,8 @@ pub(crate) async fn run(
         // The pipe has the clocks: hyper's own knows no difference between a slow head and an idle connection.
         .header_read_timeout(None)
         .max_header_size(limits.head_bytes)
+        // A hundred uploads at once shall not hold four hundred kilobytes each.
+        .max_buf_size(BUFFER.max(2 * limits.head_bytes))
         .serve_connection(TokioIo::new(pipe), service);
     tokio::pin!(connection);
     let ended = tokio::select! {
