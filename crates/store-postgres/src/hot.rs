@@ -2,9 +2,11 @@
 //!
 //! sqlx's own pool asks the server after every use whether the connection still works, which costs these verbs a round
 //! trip per call. Here a connection is kept exactly when its last statement came back; one that was dropped in the middle
-//! or broke is thrown away, and so are its idle sisters, which went the same way.
+//! or broke is thrown away, and so are its idle sisters, which went the same way. Whoever takes the last idle one has the next
+//! one made, so that nobody who comes later waits for it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
@@ -28,19 +30,41 @@ pub(crate) enum Use {
 #[derive(Debug)]
 pub(crate) struct Hot {
     connect: PgConnectOptions,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     idle: Mutex<Vec<(Use, PgConnection)>>,
     permits: Semaphore,
+    /// One is being made for the next who comes.
+    growing: AtomicBool,
+}
+
+impl Shared {
+    fn idle(&self) -> MutexGuard<'_, Vec<(Use, PgConnection)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a new connection if it is still of use: nobody may have more than there are permits.
+    fn add(&self, conn: PgConnection) {
+        let mut idle = self.idle();
+        if idle.is_empty() && self.permits.available_permits() > 0 && !self.permits.is_closed() {
+            idle.push((Use::Write, conn));
+        }
+    }
 }
 
 impl Hot {
     pub(crate) fn new(connections: u32, connect: PgConnectOptions) -> Self {
         let permits = Semaphore::new(usize::try_from(connections).unwrap_or(1));
-        Self { connect, idle: Mutex::default(), permits }
+        let shared = Shared { idle: Mutex::default(), permits, growing: AtomicBool::new(false) };
+        Self { connect, shared: Arc::new(shared) }
     }
 
     /// Takes a connection, a new one if none is idle.
     pub(crate) async fn take(&self, for_use: Use) -> sqlx::Result<Lent<'_>> {
-        let permit = match tokio::time::timeout(PATIENCE, self.permits.acquire()).await {
+        let permit = match tokio::time::timeout(PATIENCE, self.shared.permits.acquire()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) => return Err(sqlx::Error::PoolClosed),
             Err(_) => return Err(sqlx::Error::PoolTimedOut),
@@ -51,11 +75,28 @@ impl Hot {
                 .await
                 .map_err(|_| sqlx::Error::PoolTimedOut)??,
         };
-        Ok(Lent { conn: Some(conn), for_use, home: self, _permit: permit })
+        self.grow();
+        Ok(Lent { conn: Some(conn), for_use, home: &self.shared, _permit: permit })
+    }
+
+    /// Has one more made when none is idle and there may be more.
+    fn grow(&self) {
+        let wanted = self.shared.idle().is_empty() && self.shared.permits.available_permits() > 0;
+        if !wanted || self.shared.growing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (connect, shared) = (self.connect.clone(), Arc::clone(&self.shared));
+        tokio::spawn(async move {
+            // Whoever needs one and finds none makes it and hears why it cannot be made.
+            if let Ok(Ok(conn)) = tokio::time::timeout(PATIENCE, connect.connect()).await {
+                shared.add(conn);
+            }
+            shared.growing.store(false, Ordering::Release);
+        });
     }
 
     fn pop(&self, for_use: Use) -> Option<PgConnection> {
-        let mut idle = self.idle();
+        let mut idle = self.shared.idle();
         let at = idle.iter().rposition(|(used, _)| *used == for_use).or(idle.len().checked_sub(1))?;
         Some(idle.remove(at).1)
     }
@@ -68,12 +109,8 @@ impl Hot {
 
     /// Closes what is idle and gives nothing out any more.
     pub(crate) fn close(&self) {
-        self.permits.close();
-        self.idle().clear();
-    }
-
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Use, PgConnection)>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.permits.close();
+        self.shared.idle().clear();
     }
 }
 
@@ -82,7 +119,7 @@ impl Hot {
 pub(crate) struct Lent<'a> {
     conn: Option<PgConnection>,
     for_use: Use,
-    home: &'a Hot,
+    home: &'a Shared,
     _permit: SemaphorePermit<'a>,
 }
 

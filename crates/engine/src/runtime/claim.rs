@@ -29,6 +29,7 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     let mut in_vain: Option<Instant> = None;
     let mut alone = tokio::time::interval(worker.options.sweep());
     alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    alone.reset();
     while !worker.draining.is_cancelled() {
         start_what_fits(&worker);
         if alone.tick().now_or_never().is_some() {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{Target, TargetSet, WorkloadName};
 use redrive_store::{Claimed, Lease, Want};
 use tokio::sync::Notify;
@@ -14,8 +15,8 @@ use crate::registry::Registry;
 
 /// What can be started within this time may wait locally.
 const AHEAD: Duration = Duration::from_millis(50);
-/// Never more than this waits locally.
-const MOST_AHEAD: usize = 1_000;
+/// Never more than this waits locally: what runs while the next claim is on its way, and that.
+const MOST_AHEAD: usize = 2 * MAX_CLAIM;
 /// So many times what may run or wait may have ended without being written down.
 const UNWRITTEN: usize = 4;
 /// Never more than this.
