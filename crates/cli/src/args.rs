@@ -18,6 +18,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the server on embedded defaults
     Serve(Serve),
+    /// Run workers only, for more machines on one Postgres
+    Worker(Database),
     /// Run the PDF→XML gateway alone
     Gateway(Gateway),
     /// Bring the database's schema up to date

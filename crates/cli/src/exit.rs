@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     NotFound = 3,
     /// In conflict with something else, or not ready.
     Conflict = 5,
+    /// Interrupted.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

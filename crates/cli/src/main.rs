@@ -4,10 +4,14 @@ mod args;
 mod bench;
 mod builtin;
 mod command;
+mod counting;
 mod exit;
+mod local;
+mod sameness;
 mod settings;
 mod signals;
 mod store;
+mod wiring;
 
 use clap::Parser;
 use redrive_gateway::PdfReader;
@@ -23,6 +27,7 @@ fn main() -> std::process::ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
         Command::Serve(serve) => command::serve::run(&serve),
+        Command::Worker(database) => command::worker::run(&database),
         Command::Gateway(gateway) => command::gateway::run(&gateway),
         Command::Migrate(database) => command::migrate::run(&database),
         Command::Bench(bench) => command::bench::run(&bench),

@@ -31,7 +31,8 @@ pub(crate) fn describe(place: &Place) -> String {
     }
 }
 
-fn make_folder(folder: &std::path::Path) -> Result<(), Stop> {
+/// Makes a folder, readable by its owner alone. One that exists stays as it is.
+pub(crate) fn make_folder(folder: &std::path::Path) -> Result<(), Stop> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
         Stop::new(Exit::Failed, format!("cannot make the folder {}: {error}", folder.display()))

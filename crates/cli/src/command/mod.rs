@@ -5,3 +5,4 @@ pub(crate) mod explain;
 pub(crate) mod gateway;
 pub(crate) mod migrate;
 pub(crate) mod serve;
+pub(crate) mod worker;

@@ -1,7 +1,9 @@
 //! What `redrive serve` is run with: the settings of the contract, by their names.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use ipnet::IpNet;
 use redrive_blob::Location;
 use redrive_convert::{ConvertOptions, RetentionOptions};
 use redrive_model::backoff::Backoff;
@@ -34,6 +36,9 @@ pub(crate) struct Serving {
     pub(crate) drain: Duration,
     pub(crate) breaker: Config,
     pub(crate) public_url: Option<Url>,
+    /// The operators' token; one is made unless said.
+    pub(crate) operator_token: Option<Secret>,
+    pub(crate) metrics_listen: SocketAddr,
     pub(crate) limits: Limits,
     pub(crate) door: DoorLimits,
 }
@@ -46,6 +51,9 @@ pub(crate) fn serving(place: &Place) -> Result<Serving, Stop> {
     let xml = time("XML_TTL_DAYS", DAY, 30.0)?;
     let drain = time("DRAIN_TIMEOUT_SEC", SEC, 25.0)?;
     let mut limits = Limits { max_upload, ..Limits::default() };
+    limits.room.soft = or("DISK_SOFT_BYTES", limits.room.soft)?;
+    limits.room.hard = or("DISK_HARD_BYTES", limits.room.hard)?;
+    limits.trusted_proxies = proxies()?;
     // A session must live to fetch its results.
     limits.session.idle = limits.session.idle.max(xml);
     limits.session.absolute = limits.session.absolute.max(limits.session.idle);
@@ -68,9 +76,38 @@ pub(crate) fn serving(place: &Place) -> Result<Serving, Stop> {
         drain,
         breaker: breaker(timeout)?,
         public_url: url("PUBLIC_URL")?,
+        operator_token: env("OPERATOR_TOKEN").map(Secret),
+        metrics_listen: or("METRICS_LISTEN", SocketAddr::from(([127, 0, 0, 1], 9090)))?,
         limits,
         door: DoorLimits { drain, ..DoorLimits::default() },
     })
+}
+
+/// What nobody may read by accident.
+#[derive(Clone)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Addresses and networks, with commas between them.
+fn proxies() -> Result<Vec<IpNet>, Stop> {
+    let Some(text) = env("TRUSTED_PROXIES") else { return Ok(Vec::new()) };
+    let one = |part: &str| {
+        part.parse::<IpNet>()
+            .or_else(|_| part.parse::<IpAddr>().map(IpNet::from))
+            .map_err(|_| bad("TRUSTED_PROXIES", part))
+    };
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(one).collect()
 }
 
 fn policy() -> Result<Policy, Stop> {

@@ -8,7 +8,13 @@
 )]
 
 mod bench;
+mod disk;
 mod explain;
 mod gateway;
+mod metrics;
+mod operators;
+mod postgres;
 mod process;
+mod running;
 mod serve;
+mod worker;

@@ -82,7 +82,7 @@ pub(crate) async fn upload(
             return Err(reject(&app, session, name, mapping, bytes, why).await);
         }
     };
-    if announced.is_none() {
+    if announced.is_none() && !session.is_operator() {
         // It was not charged before.
         let _ = app.meters().bytes.take(session.owner(), received.sealed.bytes() as f64);
     }

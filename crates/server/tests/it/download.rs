@@ -60,6 +60,7 @@ async fn parts_are_sent_as_asked() {
     }
     let outside = client.ask("GET", &path, &[("range", "bytes=23-")]).await;
     assert_eq!((outside.status, outside.code().as_str()), (416, "VALIDATION_INVALID_FIELD"));
+    assert_eq!(outside.header("content-range"), Some("bytes */23"), "it says how much there is");
 }
 
 #[tokio::test]
