@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Migrate(Database),
     /// Measure the engine on this machine, on databases that are made for it and removed
     Bench(Bench),
+    /// Look at everything here, and say what is wrong and what to do about it
+    Doctor(Doctor),
     /// Say what a failure code means and what to do about it
     Explain {
         /// The code, for example GW_TIMEOUT
@@ -52,6 +54,16 @@ pub(crate) struct Serve {
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) database: Database,
+}
+
+/// What to look at.
+#[derive(Debug, Group)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// Print one JSON object per check
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How to run the gateway.

@@ -37,6 +37,11 @@ impl Stop {
         Self { exit, message: message.into() }
     }
 
+    /// Why.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Says why, in one line on stderr.
     #[expect(clippy::print_stderr, reason = "a command's messages go to stderr")]
     pub(crate) fn report(self) -> ExitCode {

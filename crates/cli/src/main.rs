@@ -5,6 +5,7 @@ mod bench;
 mod builtin;
 mod command;
 mod counting;
+mod doctor;
 mod exit;
 mod local;
 mod sameness;
@@ -28,6 +29,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match args.command {
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Worker(database) => command::worker::run(&database),
+        Command::Doctor(doctor) => command::doctor::run(&doctor),
         Command::Gateway(gateway) => command::gateway::run(&gateway),
         Command::Migrate(database) => command::migrate::run(&database),
         Command::Bench(bench) => command::bench::run(&bench),

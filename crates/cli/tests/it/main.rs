@@ -9,6 +9,7 @@
 
 mod bench;
 mod disk;
+mod doctor;
 mod explain;
 mod gateway;
 mod metrics;

@@ -86,7 +86,8 @@ fn retries_dead_letters_and_an_open_breaker_are_counted() {
         value(&server.metrics(), "redrive_breaker_state{target=\"gateway\"} ").filter(|state| *state > 0.0)
     });
     wait_for("somebody has tried", || {
-        value(&server.metrics(), "redrive_breaker_open_seconds_total{target=\"gateway\"} ").filter(|s| *s >= 1.0)
+        value(&server.metrics(), "redrive_breaker_open_seconds_total{target=\"gateway\"} ")
+            .filter(|s| *s >= 1.0)
     });
     let metrics = server.metrics();
     let held = value(&metrics, "redrive_queue_depth{workload=\"convert\",state=\"held\"} ").unwrap();

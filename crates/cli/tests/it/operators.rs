@@ -29,7 +29,11 @@ fn the_token_is_told_once_and_each_start_has_a_link_of_its_own() {
     let second = link(&server);
     assert_ne!(first, second);
     assert!(!server.out().contains("token  "), "told once: {}", server.out());
-    assert_eq!(server.ask("GET", "/api/audit", &[("authorization", &bearer)], b"").status, 200, "it still holds");
+    assert_eq!(
+        server.ask("GET", "/api/audit", &[("authorization", &bearer)], b"").status,
+        200,
+        "it still holds"
+    );
     let (_, old) = first.split_once("code=").unwrap();
     let kind = [("content-type", "application/x-www-form-urlencoded")];
     let refused = server.ask("POST", "/sign-in", &kind, format!("key={old}").as_bytes());
@@ -79,7 +83,11 @@ fn the_file_for_the_command_line_is_private_works_and_goes_with_the_server() {
     let server = Running::serve(dir.path(), &[]);
     let address = server.address();
     let stale = format!("Bearer {}", stale["token"].as_str().unwrap());
-    assert_eq!(ask(&address, "GET", "/api/audit", &[("authorization", &stale)], b"").status, 401, "of the start before");
+    assert_eq!(
+        ask(&address, "GET", "/api/audit", &[("authorization", &stale)], b"").status,
+        401,
+        "of the start before"
+    );
 }
 
 fn a_second_server_changes_nothing(data: &Path, settings: &[(&str, &str)]) {
@@ -89,7 +97,10 @@ fn a_second_server_changes_nothing(data: &Path, settings: &[(&str, &str)]) {
     let second = redrive(&args).envs(settings.iter().copied()).output().unwrap();
     let said = String::from_utf8(second.stderr).unwrap();
     assert_eq!((second.status.code(), said.lines().count()), (Some(5), 1), "{said}");
-    assert!(said.contains(&format!("in use by another redrive process (process {})", server.pid())), "{said}");
+    assert!(
+        said.contains(&format!("in use by another redrive process (process {})", server.pid())),
+        "{said}"
+    );
     assert_eq!(server_file(data), before);
     assert_eq!(server.operate(data, "GET", "/api/jobs").status, 200, "the first one goes on");
 }

@@ -17,9 +17,11 @@ impl Database {
             eprintln!("skipped: REDRIVE_TEST_POSTGRES names no server");
             return None;
         };
-        let name = format!("cli_{}_{}", std::process::id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_micros());
+        let name =
+            format!("cli_{}_{}", std::process::id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_micros());
         say(&server, &format!("CREATE DATABASE {name}"));
-        let (address, settings) = server.split_once('?').map_or((&*server, String::new()), |(a, s)| (a, format!("?{s}")));
+        let (address, settings) =
+            server.split_once('?').map_or((&*server, String::new()), |(a, s)| (a, format!("?{s}")));
         let (host, _) = address.rsplit_once('/').unwrap();
         Some(Self { url: format!("{host}/{name}{settings}"), server: server.clone(), name })
     }

@@ -29,6 +29,7 @@ pub(crate) struct Running {
     child: Child,
     out: Arc<Mutex<String>>,
     err: Arc<Mutex<String>>,
+    readers: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Running {
@@ -37,9 +38,9 @@ impl Running {
         let mut command = redrive(args);
         command.env("METRICS_LISTEN", "127.0.0.1:0").envs(settings.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let out = gather(child.stdout.take().unwrap());
-        let err = gather(child.stderr.take().unwrap());
-        Self { child, out, err }
+        let (out, reader) = gather(child.stdout.take().unwrap());
+        let (err, other) = gather(child.stderr.take().unwrap());
+        Self { child, out, err, readers: vec![reader, other] }
     }
 
     /// A server on a free port, on this folder, that listens already.
@@ -98,7 +99,8 @@ impl Running {
     /// Uploads as an operator of this machine.
     pub(crate) fn upload(&self, data: &Path, name: &str, pdf: &[u8]) -> Answer {
         let bearer = format!("Bearer {}", server_file(data)["token"].as_str().unwrap());
-        let head = format!("--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
+        let head =
+            format!("--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
         let body = [head.as_bytes(), pdf, b"\r\n--x--\r\n"].concat();
         let kind = ("content-type", "multipart/form-data; boundary=x");
         self.ask("POST", "/api/upload", &[kind, ("authorization", &bearer)], &body)
@@ -115,8 +117,13 @@ impl Running {
         self.child.wait().unwrap().code()
     }
 
+    /// Waits for its end and its last words.
     pub(crate) fn ended(&mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
+        let code = self.child.wait().unwrap().code();
+        for reader in self.readers.drain(..) {
+            reader.join().unwrap();
+        }
+        code
     }
 }
 
@@ -127,10 +134,10 @@ impl Drop for Running {
     }
 }
 
-fn gather(from: impl Read + Send + 'static) -> Arc<Mutex<String>> {
+fn gather(from: impl Read + Send + 'static) -> (Arc<Mutex<String>>, std::thread::JoinHandle<()>) {
     let words = Arc::new(Mutex::new(String::new()));
     let into = words.clone();
-    std::thread::spawn(move || {
+    let reader = std::thread::spawn(move || {
         let mut from = BufReader::new(from);
         let mut line = String::new();
         while from.read_line(&mut line).is_ok_and(|n| n > 0) {
@@ -138,7 +145,7 @@ fn gather(from: impl Read + Send + 'static) -> Arc<Mutex<String>> {
             line.clear();
         }
     });
-    words
+    (words, reader)
 }
 
 /// What `server.json` says.

@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redrive_gateway::sample::hello;
@@ -66,11 +66,16 @@ fn answer(mut stream: std::net::TcpStream, open: &AtomicBool) {
             break;
         }
     }
-    let body = if asked.starts_with(b"GET") { r#"[{"name":"text","title":"Text"}]"# } else { "<text>made</text>" };
+    let body =
+        if asked.starts_with(b"GET") { r#"[{"name":"text","title":"Text"}]"# } else { "<text>made</text>" };
     while !asked.starts_with(b"GET") && !open.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+    let _ = write!(
+        stream,
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
 }
 
 #[test]
@@ -94,7 +99,9 @@ fn one_of_two_workers_is_killed_in_the_middle_and_each_job_is_complete_once() {
         worker.said("redrive worker on ");
     }
     let ids: Vec<String> = (0..JOBS)
-        .map(|n| server.upload(dir.path(), "a.pdf", &[&hello()[..], format!("\n% {n}").as_bytes()].concat()).job())
+        .map(|n| {
+            server.upload(dir.path(), "a.pdf", &[&hello()[..], format!("\n% {n}").as_bytes()].concat()).job()
+        })
         .collect();
     // Everybody holds what it can, so the one that is killed holds something.
     wait_for("all three are at work", || {

@@ -44,7 +44,8 @@ pub(crate) struct UploadForm {
     /// The PDF.
     #[schema(format = Binary, content_media_type = "application/pdf")]
     file: String,
-    /// Which mapping; the first of `/api/mappings` unless said.
+    /// Which mapping; the first of `/api/mappings` unless said. Send it before the file: what does not exist is then refused
+    /// before the file is read.
     mapping: Option<String>,
 }
 

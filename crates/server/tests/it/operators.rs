@@ -48,7 +48,11 @@ async fn an_operator_sees_all_jobs_and_whose_they_are_and_others_see_their_own()
         "{all}"
     );
     let chores = operator.get("/api/jobs?workload=redrive.reclaim").await.json();
-    assert_eq!(chores["jobs"].as_array().unwrap().len(), 1, "the engine's own are there for who asks for them");
+    assert_eq!(
+        chores["jobs"].as_array().unwrap().len(),
+        1,
+        "the engine's own are there for who asks for them"
+    );
     let one = ann.get("/api/jobs").await.json();
     assert_eq!((ids(&one), one["counts"]["complete"].as_u64()), (vec![first.as_str()], Some(1)));
     assert_eq!(one["jobs"][0].get("owner"), None, "nobody is told whose they are");
