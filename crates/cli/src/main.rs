@@ -5,6 +5,7 @@ mod bench;
 mod builtin;
 mod command;
 mod exit;
+mod logs;
 mod settings;
 mod signals;
 mod store;
@@ -21,12 +22,14 @@ fn main() -> std::process::ExitCode {
         return code.into();
     }
     let args = Args::parse();
+    let shared = &args.shared;
     let outcome = match args.command {
-        Command::Serve(serve) => command::serve::run(&serve),
-        Command::Gateway(gateway) => command::gateway::run(&gateway),
-        Command::Migrate(database) => command::migrate::run(&database),
+        Command::Serve(flags) => command::serve::run(shared, &flags),
+        Command::Gateway(gateway) => command::gateway::run(shared, &gateway),
+        Command::Migrate(flags) => command::migrate::run(shared, &flags),
         Command::Bench(bench) => command::bench::run(&bench),
         Command::Explain { code } => command::explain::run(&code),
+        Command::Config(config) => command::config::run(shared, &config),
     };
     match outcome {
         Ok(()) => Exit::Done.into(),

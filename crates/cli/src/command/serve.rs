@@ -10,41 +10,44 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use url::Url;
 
-use crate::args::Serve;
+use crate::args::Shared;
 use crate::exit::{Exit, Stop};
-use crate::settings::Serving;
+use crate::logs::Usual;
+use crate::settings::table::SERVE;
+use crate::settings::{Flags, Serving, Values, Work};
 use crate::signals::told_to_stop;
 use crate::{builtin, settings, store};
 
-pub(crate) fn run(flags: &Serve) -> Result<(), Stop> {
+pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
+    let values = settings::read(shared, flags, Usual::Info)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(flags))
+    runtime.block_on(serve(&values))
 }
 
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn serve(flags: &Serve) -> Result<(), Stop> {
-    let place = settings::place(&flags.database)?;
-    let address = settings::listen(flags)?;
-    let serving = settings::serving(&place)?;
+async fn serve(values: &Values) -> Result<(), Stop> {
+    let place = settings::place(values)?;
+    let serving = Serving::read(values)?;
+    let (address, work) = (serving.listen, &serving.work);
     let store = store::open(&place).await?;
-    let breaker = serving.breaker.clone();
+    let breaker = work.breaker.clone();
     let options = Options {
-        lease_ttl: serving.lease_ttl,
-        drain: serving.drain,
+        lease_ttl: work.lease_ttl,
+        drain: work.drain,
         retention: serving.retention.every,
         breaker: Arc::new(move |_| breaker.clone()),
         ..Options::default()
     };
     let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;
-    let sources = open(&serving.uploads, &place).await?;
-    let results = open(&serving.results, &place).await?;
+    let sources = open(&serving.uploads, &place, values).await?;
+    let results = open(&serving.results, &place, values).await?;
     let (stop, stopped) = watch::channel(false);
-    let (gateway_url, built_in) = match &serving.gateway {
+    let (gateway_url, built_in) = match &work.gateway {
         Some(url) => (url.clone(), ""),
-        None => (builtin::start(serving.limits.max_upload, stopped.clone()).await?, ", built in"),
+        None => (builtin::start(work.max_upload, stopped.clone()).await?, ", built in"),
     };
-    let gateway = gateway(&serving, gateway_url.clone())?;
-    let convert = serving.convert.clone();
+    let gateway = gateway(work, gateway_url.clone())?;
+    let convert = work.convert.clone();
     engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), convert));
     let retention = Retention::new(store, sources.clone(), results.clone(), serving.retention);
     engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
@@ -62,7 +65,7 @@ async fn serve(flags: &Serve) -> Result<(), Stop> {
         sources,
         results,
         gateway: Some(gateway),
-        breaker_mode: serving.breaker.mode,
+        breaker_mode: work.breaker.mode,
         public_url: serving.public_url,
         limits: serving.limits,
     });
@@ -82,14 +85,14 @@ async fn serve(flags: &Serve) -> Result<(), Stop> {
     Ok(())
 }
 
-fn gateway(serving: &Serving, url: Url) -> Result<Gateway, Stop> {
-    let (timeout, max_response) = (serving.gateway_timeout, serving.convert.max_result);
+fn gateway(work: &Work, url: Url) -> Result<Gateway, Stop> {
+    let (timeout, max_response) = (work.gateway_timeout, work.convert.max_result);
     Gateway::new(GatewayOptions { url, timeout, max_response })
         .map_err(|error| Stop::new(Exit::Failed, error.to_string()))
 }
 
-async fn open(location: &Location, place: &settings::Place) -> Result<Arc<dyn Blobs>, Stop> {
-    let opened = location.open(place.data_dir.join("spool"), settings::all()).await;
+async fn open(location: &Location, place: &settings::Place, values: &Values) -> Result<Arc<dyn Blobs>, Stop> {
+    let opened = location.open(place.data_dir.join("spool"), values.variables()).await;
     opened.map_err(|error| Stop::new(Exit::Failed, format!("cannot open {location}: {error}")))
 }
 

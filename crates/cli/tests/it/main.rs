@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod config;
 mod explain;
 mod gateway;
 mod process;
