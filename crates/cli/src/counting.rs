@@ -13,7 +13,6 @@ pub(crate) fn install() -> Result<Metrics, Stop> {
 }
 
 /// Listens at this address. A port that is taken is no reason not to work: a free one does too, and it is said.
-#[expect(clippy::print_stderr, reason = "a warning goes to stderr")]
 pub(crate) async fn listen(wanted: SocketAddr) -> Result<TcpListener, Stop> {
     let cannot = |error| Stop::new(Exit::Failed, format!("cannot listen on {wanted} for metrics: {error}"));
     match TcpListener::bind(wanted).await {
@@ -21,8 +20,9 @@ pub(crate) async fn listen(wanted: SocketAddr) -> Result<TcpListener, Stop> {
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
             let listener = TcpListener::bind(SocketAddr::new(wanted.ip(), 0)).await.map_err(cannot)?;
             let at = listener.local_addr()?;
-            eprintln!(
-                "redrive: warning: METRICS_LISTEN {wanted} is in use by another program; metrics are at http://{at}/metrics"
+            tracing::warn!(
+                event = "metrics.port_taken",
+                "METRICS_LISTEN {wanted} is in use by another program; metrics are at http://{at}/metrics"
             );
             Ok(listener)
         }

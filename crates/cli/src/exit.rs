@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Done = 0,
     /// Failed.
     Failed = 1,
+    /// Called wrongly, or with settings that cannot be used.
+    Usage = 2,
     /// Nothing of that name.
     NotFound = 3,
     /// In conflict with something else, or not ready.

@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::exit::{Exit, Stop};
-use crate::settings::{Place, Serving};
-use crate::{builtin, settings, store};
+use crate::settings::{Place, Serving, Values, Work};
+use crate::{builtin, store};
 
 /// What does the work, not yet started.
 pub(crate) struct Wired {
@@ -25,45 +25,51 @@ pub(crate) struct Wired {
 /// Opens everything and registers the handlers. A built-in gateway ends when `stopped` says so.
 pub(crate) async fn wire(
     place: &Place,
+    values: &Values,
     serving: &Serving,
     name: &str,
     stopped: watch::Receiver<bool>,
 ) -> Result<Wired, Stop> {
     let store = store::open(place).await?;
-    let breaker = serving.breaker.clone();
+    let work = &serving.work;
+    let breaker = work.breaker.clone();
     let options = Options {
         name: name.to_owned(),
-        lease_ttl: serving.lease_ttl,
-        drain: serving.drain,
+        lease_ttl: work.lease_ttl,
+        drain: work.drain,
         retention: serving.retention.every,
         breaker: Arc::new(move |_| breaker.clone()),
         ..Options::default()
     };
     let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;
-    let sources = open(&serving.uploads, place).await?;
-    let results = open(&serving.results, place).await?;
-    let (url, built_in) = match &serving.gateway {
+    let sources = open(&serving.uploads, place, values).await?;
+    let results = open(&serving.results, place, values).await?;
+    let (url, built_in) = match &work.gateway {
         Some(url) => (url.clone(), ""),
-        None => (builtin::start(serving.limits.max_upload, stopped).await?, ", built in"),
+        None => (builtin::start(work.max_upload, stopped).await?, ", built in"),
     };
     let gateway_words = format!("{}{built_in}", redrive_model::redact::redact(url.as_str()));
-    let gateway = gateway(serving, url)?;
-    engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), serving.convert.clone()));
+    let gateway = gateway(work, url)?;
+    engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), work.convert.clone()));
     let retention = Retention::new(store, sources.clone(), results.clone(), serving.retention);
     engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
     Ok(Wired { engine, sources, results, gateway, gateway_words })
 }
 
 /// A client of the gateway at this address.
-pub(crate) fn gateway(serving: &Serving, url: Url) -> Result<Gateway, Stop> {
-    let (timeout, max_response) = (serving.gateway_timeout, serving.convert.max_result);
+pub(crate) fn gateway(work: &Work, url: Url) -> Result<Gateway, Stop> {
+    let (timeout, max_response) = (work.gateway_timeout, work.convert.max_result);
     Gateway::new(GatewayOptions { url, timeout, max_response })
         .map_err(|error| Stop::new(Exit::Failed, error.to_string()))
 }
 
 /// Opens a place for files.
-pub(crate) async fn open(location: &Location, place: &Place) -> Result<Arc<dyn Blobs>, Stop> {
-    let opened = location.open(place.data_dir.join("spool"), settings::all()).await;
+pub(crate) async fn open(
+    location: &Location,
+    place: &Place,
+    values: &Values,
+) -> Result<Arc<dyn Blobs>, Stop> {
+    let opened = location.open(place.data_dir.join("spool"), values.variables()).await;
     opened.map_err(|error| Stop::new(Exit::Failed, format!("cannot open {location}: {error}")))
 }
 

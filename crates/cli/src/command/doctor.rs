@@ -1,13 +1,17 @@
 //! `redrive doctor`: looks at everything, says what is wrong and what to do.
 
-use crate::args::Doctor;
+use crate::args::{Doctor, Shared};
 use crate::doctor::{Level, examine};
 use crate::exit::{Exit, Stop};
+use crate::logs::{self, Usual};
+use crate::settings;
 
 #[expect(clippy::print_stdout, reason = "the findings are the command's output")]
-pub(crate) fn run(flags: &Doctor) -> Result<(), Stop> {
+pub(crate) fn run(shared: &Shared, flags: &Doctor) -> Result<(), Stop> {
+    let values = settings::gather(shared, &flags.flags);
+    logs::start(&values, Usual::Warn);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let found = runtime.block_on(examine(&flags.database));
+    let found = runtime.block_on(examine(&values));
     for finding in &found {
         match flags.json {
             true => println!("{}", serde_json::to_string(finding).unwrap_or_default()),

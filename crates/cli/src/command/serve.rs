@@ -6,35 +6,43 @@ use redrive_server::{App, AppParts, CODE_LIFE, Operators};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::args::Serve;
+use crate::args::Shared;
 use crate::exit::{Exit, Stop};
 use crate::local::{Lock, ServerFile};
+use crate::logs::Usual;
+use crate::settings::table::SERVE;
+use crate::settings::{Flags, Serving, Values};
 use crate::signals::{self, until};
 use crate::{counting, sameness, settings, store, wiring};
 
-pub(crate) fn run(flags: &Serve) -> Result<(), Stop> {
-    signals::run(|stop, stopped| serve(flags, stop, stopped))
+pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
+    let values = settings::read(shared, flags, Usual::Info)?;
+    signals::run(|stop, stopped| serve(&values, stop, stopped))
 }
 
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn serve(flags: &Serve, stop: watch::Sender<bool>, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
-    let place = settings::place(&flags.database)?;
-    let address = settings::listen(flags)?;
-    let serving = settings::serving(&place)?;
+async fn serve(
+    values: &Values,
+    stop: watch::Sender<bool>,
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Stop> {
+    let place = settings::place(values)?;
+    let serving = Serving::read(values)?;
+    let address = serving.listen;
     store::make_folder(&place.data_dir)?;
     // Before anything else: a second server must not touch what the first one works with.
     let _lock = Lock::take(&place.data_dir)?;
     let metrics = counting::install()?;
-    let wired = wiring::wire(&place, &serving, "serve", stopped.clone()).await?;
+    let wired = wiring::wire(&place, values, &serving, "serve", stopped.clone()).await?;
     let engine = wired.engine;
     sameness::note(&engine, "uploads", &serving.uploads).await?;
     sameness::note(&engine, "results", &serving.results).await?;
-    let token = serving.operator_token.as_ref().map(|token| token.reveal());
+    let token = serving.operators.token.as_ref().map(|token| token.reveal());
     let (operators, made) = Operators::open(&engine, token).await.map_err(no_operators)?;
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| Stop::new(Exit::Conflict, format!("cannot listen on {address}: {error}")))?;
-    let counted = counting::listen(serving.metrics_listen).await?;
+    let counted = counting::listen(serving.operators.metrics_listen).await?;
     let url = format!("http://{}", near(listener.local_addr()?));
     let outside = serving.public_url.as_ref().map_or(url.as_str(), |url| url.as_str().trim_end_matches('/'));
     println!("redrive listening on http://{}", listener.local_addr()?);
@@ -57,7 +65,7 @@ async fn serve(flags: &Serve, stop: watch::Sender<bool>, stopped: watch::Receive
         sources: wired.sources,
         results: wired.results,
         gateway: Some(wired.gateway),
-        breaker_mode: serving.breaker.mode,
+        breaker_mode: serving.work.breaker.mode,
         public_url: serving.public_url,
         operators,
         limits: serving.limits,
@@ -87,6 +95,7 @@ fn near(address: SocketAddr) -> SocketAddr {
 fn no_operators(error: redrive_server::OperatorsError) -> Stop {
     match error {
         redrive_server::OperatorsError::Store(error) => error.into(),
+        error @ redrive_server::OperatorsError::Weak => Stop::new(Exit::Usage, error.to_string()),
         error => Stop::new(Exit::Failed, error.to_string()),
     }
 }

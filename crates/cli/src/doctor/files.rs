@@ -10,7 +10,7 @@ use redrive_model::{State, WorkloadName};
 use redrive_store::{JobFilter, JobRow, PageRequest, Payload};
 
 use super::Finding;
-use crate::settings::{Place, Serving};
+use crate::settings::{Place, Serving, Values};
 use crate::wiring;
 
 /// The newest so many jobs are looked at.
@@ -28,10 +28,15 @@ struct Missing {
     spare: usize,
 }
 
-pub(super) async fn examine(engine: &Engine, place: &Place, serving: &Serving) -> Vec<Finding> {
+pub(super) async fn examine(
+    engine: &Engine,
+    place: &Place,
+    values: &Values,
+    serving: &Serving,
+) -> Vec<Finding> {
     let mut found = Vec::new();
-    let sources = open(&serving.uploads, place, &mut found).await;
-    let results = open(&serving.results, place, &mut found).await;
+    let sources = open(&serving.uploads, place, values, &mut found).await;
+    let results = open(&serving.results, place, values, &mut found).await;
     let (Some(sources), Some(results)) = (sources, results) else { return found };
     match walk(engine, &*sources, &*results).await {
         Ok(missing) => found.push(missing.finding()),
@@ -41,7 +46,12 @@ pub(super) async fn examine(engine: &Engine, place: &Place, serving: &Serving) -
 }
 
 /// A place that is there. One that is not is never made by looking.
-async fn open(location: &Location, place: &Place, found: &mut Vec<Finding>) -> Option<Arc<dyn Blobs>> {
+async fn open(
+    location: &Location,
+    place: &Place,
+    values: &Values,
+    found: &mut Vec<Finding>,
+) -> Option<Arc<dyn Blobs>> {
     if let Location::Folder(folder) = location
         && !Path::exists(folder)
     {
@@ -49,7 +59,7 @@ async fn open(location: &Location, place: &Place, found: &mut Vec<Finding>) -> O
         found.push(Finding::bad("files", format!("{} does not exist", folder.display()), next));
         return None;
     }
-    match wiring::open(location, place).await {
+    match wiring::open(location, place, values).await {
         Ok(opened) => Some(opened),
         Err(stop) => {
             found.push(Finding::bad(

@@ -13,32 +13,34 @@ use redrive_store::Store;
 
 pub(crate) use finding::{Finding, Level};
 
-use crate::args::Database;
-use crate::settings::{self, Place, StoreUrl};
+use crate::settings::table::Use;
+use crate::settings::{self, Place, Serving, StoreUrl, Values};
 use crate::store;
 
 /// Looks at everything that can be looked at.
-pub(crate) async fn examine(flags: &Database) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let place = match settings::place(flags) {
-        Ok(place) => place,
-        Err(stop) => return vec![Finding::bad("settings", stop.message(), "Correct the setting.")],
+pub(crate) async fn examine(values: &Values) -> Vec<Finding> {
+    let problems = values.problems(Use::MAX);
+    if !problems.is_empty() {
+        let next = "Correct them; redrive config show tells where each value comes from.";
+        return vec![Finding::bad("settings", problems.join("; "), next)];
+    }
+    let (place, serving) = match (settings::place(values), Serving::read(values)) {
+        (Ok(place), Ok(serving)) => (place, serving),
+        (Err(stop), _) | (_, Err(stop)) => {
+            return vec![Finding::bad("settings", stop.message(), "Correct the setting.")];
+        }
     };
-    let serving = match settings::serving(&place) {
-        Ok(serving) => serving,
-        Err(stop) => return vec![Finding::bad("settings", stop.message(), "Correct the setting.")],
-    };
-    found.push(Finding::good("settings", "all can be used"));
+    let mut found = vec![Finding::good("settings", "all can be used")];
     found.extend(surroundings::folder(&place.data_dir));
     found.push(surroundings::server(&place.data_dir).await);
     found.extend(surroundings::room(&place.data_dir, &serving));
     found.push(surroundings::gateway(&serving).await);
     let Some(store) = reachable(&place, &mut found).await else { return found };
-    let options = Options { lease_ttl: serving.lease_ttl, ..Options::default() };
+    let options = Options { lease_ttl: serving.work.lease_ttl, ..Options::default() };
     match Engine::new(store.clone(), options).await {
         Ok(engine) => {
             found.extend(jobs::examine(&engine).await);
-            found.extend(files::examine(&engine, &place, &serving).await);
+            found.extend(files::examine(&engine, &place, values, &serving).await);
         }
         Err(error) => found.push(Finding::bad("store", error.to_string(), "See whether the database is up.")),
     }

@@ -116,11 +116,11 @@ fn words(bytes: u64) -> String {
 
 /// Whether somebody converts.
 pub(super) async fn gateway(serving: &Serving) -> Finding {
-    let Some(url) = &serving.gateway else {
+    let Some(url) = &serving.work.gateway else {
         return Finding::good("gateway", "built in: it runs inside serve and worker");
     };
     let shown = redrive_model::redact::redact(url.as_str());
-    let asked = match wiring::gateway(serving, url.clone()) {
+    let asked = match wiring::gateway(&serving.work, url.clone()) {
         Ok(gateway) => gateway.mappings().await.map_err(|failure| failure.message),
         Err(stop) => Err(stop.message().to_owned()),
     };

@@ -124,7 +124,8 @@ fn what_is_wrong_around_the_jobs_is_told_with_a_next_step() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gateway = format!("http://user:secret@{}", closed.local_addr().unwrap());
     drop(closed);
-    let settings = [("GATEWAY_URL", gateway.as_str()), ("DISK_HARD_BYTES", "18446744073709551615")];
+    let most = "18446744073709551615";
+    let settings = [("GATEWAY_URL", gateway.as_str()), ("DISK_HARD_BYTES", most), ("DISK_SOFT_BYTES", most)];
     let (code, found) = doctor(dir.path(), &settings);
     assert_eq!(code, Some(1));
     for (check, level, words) in

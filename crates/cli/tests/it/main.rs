@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod config;
 mod disk;
 mod doctor;
 mod explain;

@@ -59,7 +59,7 @@ fn a_chosen_token_counts_alone_and_a_short_one_is_refused() {
     let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", dir.path().to_str().unwrap()];
     let output = redrive(&args).env("OPERATOR_TOKEN", "short").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     assert!(said.contains("OPERATOR_TOKEN") && !said.contains("short\""), "{said}");
 }
 
