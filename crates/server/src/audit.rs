@@ -10,7 +10,7 @@ use crate::operator::Operator;
 use crate::refusal::Refusal;
 
 /// Looks at every job and says what must not be. It takes as long as there are jobs.
-#[utoipa::path(get, path = "/api/audit", tag = "operators", responses(
+#[utoipa::path(get, path = "/api/audit", tag = "operators", security(("operator" = [])), responses(
     (status = 200, body = Audit),
     (status = 401, description = "AUTH_REQUIRED", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn audit(State(app): State<App>, operator: Operator) -> Result<Json<Audit>, Refusal> {
