@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::problem::Problem;
 use crate::repo::Repo;
-use crate::{arrows, conformance, failures, lints};
+use crate::{arrows, configuration, conformance, failures, lints};
 
 /// Runs every check. An error means that a check could not run at all.
 pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
@@ -14,5 +14,6 @@ pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
     problems.extend(failures::check_pages(repo)?);
     problems.extend(failures::check_overview(repo)?);
     problems.extend(conformance::check(repo)?);
+    problems.extend(configuration::check(repo)?);
     Ok(problems)
 }

@@ -3,14 +3,13 @@
 use anyhow::Result;
 
 use crate::repo::Repo;
-use crate::{conformance, failures};
+use crate::{configuration, conformance, failures};
 
 /// Brings all generated text up to date. Answers with the paths that were not current before.
 pub(crate) fn generate(repo: &Repo) -> Result<Vec<String>> {
     let mut written = Vec::new();
-    for (path, text) in
-        failures::pages(repo)?.into_iter().chain([failures::overview(), conformance::page(repo)?])
-    {
+    let single = [failures::overview(), conformance::page(repo)?, configuration::page()];
+    for (path, text) in failures::pages(repo)?.into_iter().chain(single) {
         if repo.write_if_changed(&path, &text)? {
             written.push(path);
         }
@@ -22,7 +21,7 @@ pub(crate) fn generate(repo: &Repo) -> Result<Vec<String>> {
 mod tests {
     use crate::problem::assert_none;
     use crate::repo::Scratch;
-    use crate::{conformance, failures};
+    use crate::{configuration, conformance, failures};
 
     #[test]
     fn generating_mends_every_stale_text_and_then_writes_nothing() {
@@ -32,6 +31,7 @@ mod tests {
         assert!(super::generate(&repo).unwrap().contains(&"docs/failures.md".to_owned()));
         assert_none(&failures::check_overview(&repo).unwrap());
         assert_none(&conformance::check(&repo).unwrap());
+        assert_none(&configuration::check(&repo).unwrap());
         assert_eq!(super::generate(&repo).unwrap(), Vec::<String>::new());
     }
 }

@@ -1,11 +1,13 @@
 //! Checks and generators of the repository.
 //!
 //! `cargo xtask check` prints one line per problem and exits 1 when there is one. `cargo xtask generate` writes what
-//! is made from the sources: the registry block of each failure page, `docs/failures.md`, `docs/conformance.md`.
+//! is made from the sources: the registry block of each failure page, `docs/failures.md`, `docs/conformance.md`,
+//! `docs/configuration.md`.
 //! Every check also runs as a test of this package, so `./test` needs no extra step.
 
 mod arrows;
 mod check;
+mod configuration;
 mod conformance;
 mod failures;
 mod generate;

@@ -3,6 +3,7 @@
 //! Only shapes: no routes, no stores, no decisions. JSON is snake_case, instants are RFC 3339 in UTC. The server makes these
 //! values, a client reads them; both see the same types, and the OpenAPI document is made from them.
 
+mod audit;
 mod failure;
 mod job;
 mod list;
@@ -11,10 +12,11 @@ mod problem;
 mod status;
 mod trail;
 
+pub use audit::{Audit, Violation};
 pub use failure::FailureEntry;
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery};
 pub use mapping::Mapping;
 pub use problem::{PROBLEM_JSON, Problem};
-pub use status::{Breaker, GatewayState, Queue, Status};
+pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use trail::{Attempt, Event, Explanation, Step};

@@ -15,6 +15,22 @@ pub struct Status {
     pub accepting: bool,
     /// Whether there is somebody who converts.
     pub gateway: GatewayState,
+    /// Whether there is room for files.
+    pub disk: DiskState,
+}
+
+/// Whether there is room for files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiskState {
+    /// The place does not tell: a bucket.
+    Unknown,
+    /// There is enough.
+    Enough,
+    /// Below the soft limit: still taken, and the operator is warned.
+    Low,
+    /// Below the hard limit: nothing new is taken.
+    Full,
 }
 
 /// The breaker of one target.

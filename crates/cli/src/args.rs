@@ -1,55 +1,83 @@
-//! The command line. Flags win over the environment, the environment over defaults.
+//! The command line. Flags of settings come from the table of settings.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
+use crate::settings::Flags;
+use crate::settings::table::{LOGS, SERVE, STORE, Use, WORKER};
+
 /// A durable job engine that treats failure as the main event.
 #[derive(Debug, Parser)]
 #[command(name = "redrive", version, arg_required_else_help = true)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) shared: Shared,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Group)]
+pub(crate) struct Shared {
+    /// File with settings [env: REDRIVE_CONFIG] [default: redrive.toml, if it is there]
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Everywhere")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) logs: Flags<LOGS>,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the server on embedded defaults
-    Serve(Serve),
+    Serve(Flags<SERVE>),
+    /// Run workers only, for more machines on one Postgres
+    Worker(Flags<WORKER>),
     /// Run the PDF→XML gateway alone
     Gateway(Gateway),
     /// Bring the database's schema up to date
-    Migrate(Database),
+    Migrate(Flags<STORE>),
     /// Measure the engine on this machine, on databases that are made for it and removed
     Bench(Bench),
+    /// Look at everything here, and say what is wrong and what to do about it
+    Doctor(Doctor),
     /// Say what a failure code means and what to do about it
     Explain {
         /// The code, for example GW_TIMEOUT
         code: String,
     },
+    /// See the settings, check them, or write a file to start from
+    #[command(subcommand)]
+    Config(Config),
 }
 
-/// Where the data is.
-#[derive(Debug, Group)]
-pub(crate) struct Database {
-    /// Folder for everything that is stored [env: DATA_DIR] [default: redrive-data]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// sqlite:FILE or postgres://… [env: DATABASE_URL] [default: sqlite:DATA_DIR/redrive.db]
-    #[arg(long, value_name = "URL")]
-    pub(crate) database_url: Option<String>,
+/// What to do with settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print each setting with its value and where that came from
+    Show {
+        /// Print one JSON object per setting
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<{ Use::MAX }>,
+    },
+    /// Look at all settings and say everything that is wrong
+    Check(Flags<{ Use::MAX }>),
+    /// Write a redrive.toml with every setting, commented out
+    Init,
 }
 
-/// How to serve.
+/// What to look at.
 #[derive(Debug, Group)]
-pub(crate) struct Serve {
-    /// Address to listen on; port 0 picks a free one [env: LISTEN] [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) listen: Option<SocketAddr>,
+pub(crate) struct Doctor {
     #[command(flatten)]
-    pub(crate) database: Database,
+    pub(crate) flags: Flags<WORKER>,
+    /// Print one JSON object per check
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How to run the gateway.

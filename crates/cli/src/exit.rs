@@ -11,10 +11,14 @@ pub(crate) enum Exit {
     Done = 0,
     /// Failed.
     Failed = 1,
+    /// Called wrongly, or with settings that cannot be used.
+    Usage = 2,
     /// Nothing of that name.
     NotFound = 3,
     /// In conflict with something else, or not ready.
     Conflict = 5,
+    /// Interrupted.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -33,6 +37,11 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
+    }
+
+    /// Why.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// Says why, in one line on stderr.

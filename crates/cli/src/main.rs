@@ -4,10 +4,16 @@ mod args;
 mod bench;
 mod builtin;
 mod command;
+mod counting;
+mod doctor;
 mod exit;
+mod local;
+mod logs;
+mod sameness;
 mod settings;
 mod signals;
 mod store;
+mod wiring;
 
 use clap::Parser;
 use redrive_gateway::PdfReader;
@@ -21,12 +27,16 @@ fn main() -> std::process::ExitCode {
         return code.into();
     }
     let args = Args::parse();
+    let shared = &args.shared;
     let outcome = match args.command {
-        Command::Serve(serve) => command::serve::run(&serve),
-        Command::Gateway(gateway) => command::gateway::run(&gateway),
-        Command::Migrate(database) => command::migrate::run(&database),
+        Command::Serve(flags) => command::serve::run(shared, &flags),
+        Command::Worker(flags) => command::worker::run(shared, &flags),
+        Command::Doctor(doctor) => command::doctor::run(shared, &doctor),
+        Command::Gateway(gateway) => command::gateway::run(shared, &gateway),
+        Command::Migrate(flags) => command::migrate::run(shared, &flags),
         Command::Bench(bench) => command::bench::run(&bench),
         Command::Explain { code } => command::explain::run(&code),
+        Command::Config(config) => command::config::run(shared, &config),
     };
     match outcome {
         Ok(()) => Exit::Done.into(),

@@ -1,17 +1,81 @@
-//! Being told to stop.
+//! Being told to stop: the first time what has begun is finished, the second time it is not.
 
-use tokio::signal::unix::{SignalKind, signal};
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::exit::{Exit, Stop};
+
+/// How long threads may take to end after everything was done.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// SIGTERM or SIGINT.
 pub(crate) async fn told_to_stop() {
-    let wait = async |kind| match signal(kind) {
-        Ok(mut signal) => {
-            signal.recv().await;
+    Told::listen().next().await;
+}
+
+/// Runs a command that works until it is told to stop. It gets both ends of the word: [`told`] gives it, [`until`] waits for it.
+/// A second signal ends at once; what was leased comes back when its lease runs out.
+pub(crate) fn run<F>(
+    command: impl FnOnce(watch::Sender<bool>, watch::Receiver<bool>) -> F,
+) -> Result<(), Stop>
+where
+    F: Future<Output = Result<(), Stop>>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (ended, hasty) = runtime.block_on(async {
+        let mut signals = Told::listen();
+        let (stop, stopped) = watch::channel(false);
+        let second = async {
+            signals.next().await;
+            signals.next().await;
+        };
+        tokio::select! {
+            ended = command(stop, stopped) => (ended, false),
+            () = second => {
+                let text = "told twice to stop: what was running is tried again later";
+                (Err(Stop::new(Exit::Interrupted, text)), true)
+            }
         }
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::interrupt()) => {}
+    });
+    // A thread that hangs must not keep the process.
+    runtime.shutdown_timeout(if hasty { Duration::ZERO } else { PATIENCE });
+    ended
+}
+
+/// Passes the first signal on.
+pub(crate) async fn told(stop: watch::Sender<bool>) {
+    told_to_stop().await;
+    stop.send_replace(true);
+}
+
+/// Waits until it is time to stop.
+pub(crate) async fn until(mut stopped: watch::Receiver<bool>) {
+    drop(stopped.wait_for(|stop| *stop).await);
+}
+
+struct Told {
+    terminate: Option<Signal>,
+    interrupt: Option<Signal>,
+}
+
+impl Told {
+    fn listen() -> Self {
+        Self {
+            terminate: signal(SignalKind::terminate()).ok(),
+            interrupt: signal(SignalKind::interrupt()).ok(),
+        }
+    }
+
+    async fn next(&mut self) {
+        let wait = async |signal: &mut Option<Signal>| match signal {
+            Some(signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        };
+        tokio::select! {
+            () = wait(&mut self.terminate) => {}
+            () = wait(&mut self.interrupt) => {}
+        }
     }
 }

@@ -23,6 +23,14 @@ pub(crate) async fn open(place: &Place) -> Result<Arc<dyn Store>, Stop> {
     })
 }
 
+/// Opens it only for looking, also while others work on it. Nothing is made and nothing is changed.
+pub(crate) async fn look(place: &Place) -> Result<Arc<dyn Store>, Stop> {
+    Ok(match &place.store {
+        StoreUrl::Sqlite(path) => Arc::new(redrive_store_sqlite::Options::default().read_only(path)?),
+        StoreUrl::Postgres(url) => Arc::new(redrive_store_postgres::Options::default().read_only(url).await?),
+    })
+}
+
 /// What people are told about the store: never a password.
 pub(crate) fn describe(place: &Place) -> String {
     match &place.store {
@@ -31,7 +39,8 @@ pub(crate) fn describe(place: &Place) -> String {
     }
 }
 
-fn make_folder(folder: &std::path::Path) -> Result<(), Stop> {
+/// Makes a folder, readable by its owner alone. One that exists stays as it is.
+pub(crate) fn make_folder(folder: &std::path::Path) -> Result<(), Stop> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
         Stop::new(Exit::Failed, format!("cannot make the folder {}: {error}", folder.display()))

@@ -17,6 +17,7 @@ use crate::ids::Ids;
 use crate::many::Halving;
 use crate::projector::{Parked, READERS, Reading};
 use crate::registry::{Handler, Registry};
+use crate::runtime::report::failed;
 use crate::runtime::{Idle, Running, Worker, serve};
 use crate::schedule::Keeping;
 use crate::{
@@ -106,9 +107,11 @@ impl Engine {
         let mut job = self.new_job(input, how)?;
         let policy = self.registry().get(&job.workload).map(|registered| registered.rules.policy.clone());
         job.keep = policy.unwrap_or_else(Policy::reliability).keep.failed;
+        let (workload, code) = (job.workload.clone(), why.code);
         (job.dedupe, job.rejected) = (None, Some(why));
         let id = job.id;
         self.hand_in(redrive_store::Enqueue::jobs(vec![job])).await?;
+        failed(&workload, code, 1);
         Ok(id)
     }
 
@@ -273,6 +276,11 @@ impl Engine {
         let users =
             registry.iter().filter(|(_, r)| r.rules.policy.is_permanent()).map(|(name, _)| name.clone());
         own.chain(users).collect()
+    }
+
+    /// Workloads that are registered here.
+    pub(crate) fn workload_names(&self) -> Vec<WorkloadName> {
+        self.registry().names()
     }
 
     /// The most executions that a workload's policy allows, where it is registered here.

@@ -13,9 +13,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use url::Url;
 
+use crate::disk::Disk;
 use crate::feed::Feed;
 use crate::limits::Limits;
 use crate::mappings::Mappings;
+use crate::operator::Operators;
 use crate::own::Desk;
 use crate::pulse::Pulse;
 use crate::rates::Meters;
@@ -40,6 +42,8 @@ pub struct AppParts {
     pub breaker_mode: Mode,
     /// How people reach this server. With https cookies are `__Host-` and Secure.
     pub public_url: Option<Url>,
+    /// Who may see everything.
+    pub operators: Operators,
     /// What clients may take.
     pub limits: Limits,
 }
@@ -58,6 +62,8 @@ struct Inner {
     meters: Meters,
     slots: Slots,
     jar: Jar,
+    disk: Arc<Disk>,
+    operators: Operators,
     public_url: Option<Url>,
     limits: Limits,
     stopping: watch::Sender<bool>,
@@ -70,13 +76,16 @@ impl App {
         let desk = Desk::new(parts.engine);
         let limits = parts.limits;
         let secure = parts.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
+        let disk = Disk::new(vec![parts.sources.clone(), parts.results.clone()], limits.room);
         Self(Arc::new(Inner {
+            disk: Arc::new(disk),
             mappings: Mappings::new(parts.gateway),
             pulse: Pulse::new(parts.breaker_mode),
             feed: Feed::new(desk.clone(), &limits),
             meters: Meters::new(&limits),
             slots: Slots::new(&limits),
             jar: Jar::new(secure),
+            operators: parts.operators,
             desk,
             sources: parts.sources,
             results: parts.results,
@@ -104,7 +113,7 @@ impl App {
             .with_state(self.clone())
     }
 
-    /// Starts what goes on beside requests: the reader of events, the list of mappings, the sweep of sessions. It ends when the
+    /// Starts what goes on beside requests: the reader of events, the list of mappings, looks at the disk, the sweep of sessions. It ends when the
     /// answer is dropped.
     #[must_use = "dropping it stops the tasks"]
     pub fn start(&self) -> JoinSet<()> {
@@ -113,6 +122,8 @@ impl App {
         tasks.spawn(async move { app.0.feed.run().await });
         let app = self.clone();
         tasks.spawn(async move { app.0.mappings.keep_fresh(app.0.limits.mappings_every).await });
+        let app = self.clone();
+        tasks.spawn(async move { app.0.disk.watch().await });
         let app = self.clone();
         tasks.spawn(async move { app.forget_sessions().await });
         tasks
@@ -167,6 +178,16 @@ impl App {
 
     pub(crate) fn jar(&self) -> Jar {
         self.0.jar
+    }
+
+    /// The room for files.
+    #[must_use]
+    pub fn disk(&self) -> &Arc<Disk> {
+        &self.0.disk
+    }
+
+    pub(crate) fn operators(&self) -> &Operators {
+        &self.0.operators
     }
 
     pub(crate) fn public_url(&self) -> Option<&Url> {

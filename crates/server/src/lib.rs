@@ -4,11 +4,13 @@
 //! of one table ([`routes`]); a row says who may use it, and the layers follow from that.
 //!
 //! What is deliberately absent: a way from a request to a job that does not ask whose it is. Handlers get jobs from
-//! `own::Desk`, which alone holds the engine, and it wants a session for each of them.
+//! `own::Desk`, which alone holds the engine, and it wants a session for each of them. Operators are sessions that may see all.
 
 mod app;
+mod audit;
 mod csrf;
 mod deadline;
+mod disk;
 mod download;
 mod failures;
 mod feed;
@@ -18,7 +20,10 @@ mod limits;
 mod mappings;
 mod meter;
 mod openapi;
+mod operator;
 mod own;
+mod peer;
+mod prometheus;
 mod pulse;
 mod rates;
 mod refusal;
@@ -30,8 +35,11 @@ mod view;
 mod zip;
 
 pub use app::{App, AppParts, serve};
+pub use disk::Disk;
 pub use limits::{Limits, Rate, Rates};
 pub use openapi::openapi;
+pub use operator::{CODE_LIFE, MIN_TOKEN, Operators, OperatorsError};
+pub use prometheus::Metrics;
 pub use routes::{Access, RouteInfo, routes};
 
 /// The accept loop's numbers.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ipnet::IpNet;
 use redrive_blob::room::Room;
 use redrive_store::SessionLife;
 
@@ -16,12 +17,16 @@ pub struct Limits {
     pub deadline: Duration,
     /// How long a session lives: at least as long as results are kept.
     pub session: SessionLife,
+    /// How long a browser stays signed in as an operator.
+    pub operator_session: SessionLife,
     /// "Last seen" is written at most this often.
     pub seen_every: Duration,
     /// Uploads at once.
     pub uploads: usize,
     /// Uploads at once of one session.
     pub uploads_per_session: usize,
+    /// Proxies whose word about who asks is believed.
+    pub trusted_proxies: Vec<IpNet>,
     /// Free space below which it is warned or refused.
     pub room: Room,
     /// With more jobs waiting than this nothing more is taken.
@@ -58,9 +63,11 @@ impl Default for Limits {
             max_upload: 52_428_800,
             deadline: Duration::from_secs(30),
             session: SessionLife { idle: DAY * 90, absolute: DAY * 365 },
+            operator_session: SessionLife { idle: DAY / 2, absolute: DAY * 7 },
             seen_every: Duration::from_secs(300),
             uploads: 128,
             uploads_per_session: 128,
+            trusted_proxies: Vec::new(),
             room: Room::default(),
             queue_depth: 100_000,
             queue_age: DAY,
@@ -102,6 +109,8 @@ pub struct Rates {
     pub act: Rate,
     /// New sessions of one address.
     pub session: Rate,
+    /// Wrong tokens and codes of one address.
+    pub wrong_keys: Rate,
     /// How many sessions an address counts for.
     pub address_factor: f64,
 }
@@ -114,6 +123,7 @@ impl Default for Rates {
             download: Rate { burst: 200.0, per_second: 20.0 },
             act: Rate { burst: 200.0, per_second: 20.0 },
             session: Rate { burst: 300.0, per_second: 5.0 },
+            wrong_keys: Rate { burst: 10.0, per_second: 0.1 },
             address_factor: 8.0,
         }
     }

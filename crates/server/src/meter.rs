@@ -59,6 +59,17 @@ impl<K: Hash + Eq + Clone> Meter<K> {
         Ok(())
     }
 
+    /// Whether there is something left; nothing is taken.
+    pub(crate) fn check(&self, key: &K) -> Result<(), Duration> {
+        let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = buckets.get(key).map_or(self.rate.burst, |bucket| bucket.left(self.rate, Instant::now()));
+        if left >= 1.0 {
+            return Ok(());
+        }
+        let wait = (1.0 - left) / self.rate.per_second.max(1e-9);
+        Err(Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX))
+    }
+
     fn make_room(&self, buckets: &mut HashMap<K, Bucket>, now: Instant) {
         buckets.retain(|_, bucket| bucket.left(self.rate, now) < self.rate.burst);
         if buckets.len() < self.most {
@@ -87,6 +98,8 @@ mod tests {
             meter.take(&"ann", 1.0).unwrap();
         }
         assert_eq!(meter.take(&"ann", 1.0), Err(Duration::from_secs(1)));
+        assert_eq!(meter.check(&"ann"), Err(Duration::from_secs(1)));
+        assert_eq!((meter.check(&"bob"), meter.check(&"bob")), (Ok(()), Ok(())));
         meter.take(&"bob", 1.0).unwrap();
         tokio::time::advance(Duration::from_millis(2_500)).await;
         meter.take(&"ann", 2.0).unwrap();

@@ -1,7 +1,8 @@
 //! The OpenAPI 3.1 document, made from the handlers and the wire types.
 
 use axum::Json;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -27,12 +28,27 @@ use utoipa::OpenApi;
         crate::failures::list,
         crate::failures::one,
         crate::jobs::forget::forget_me,
+        crate::audit::audit,
+        crate::operator::sign_in::page,
+        crate::operator::sign_in::enter,
+        crate::operator::sign_in::leave,
         crate::health::healthz,
         crate::health::readyz,
         document,
-    )
+    ),
+    modifiers(&Bearer)
 )]
 struct Document;
+
+/// How operators say who they are.
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("operator", scheme);
+    }
+}
 
 /// The document.
 #[must_use]

@@ -17,6 +17,8 @@ use crate::own::Desk;
 use crate::refusal::Refusal;
 use crate::upload::overloaded;
 
+/// The target that the engine shows while there is no room.
+const DISK: &str = "disk";
 /// A look is good for this long.
 const FRESH: Duration = Duration::from_millis(250);
 
@@ -49,13 +51,13 @@ impl Pulse {
         }
         let (queue, rows, counts) = (desk.queue().await?, desk.breakers().await?, desk.lanes().await?);
         let now = desk.now().await?;
-        let breakers = rows.iter().map(|row| self.breaker(row, &counts, now)).collect();
+        let breakers = rows.iter().map(|row| self.breaker(desk, row, &counts, now)).collect();
         let look = Arc::new(Look { queue, breakers });
         *last = Some((Instant::now(), Arc::clone(&look)));
         Ok(look)
     }
 
-    fn breaker(&self, row: &BreakerRow, counts: &Counts, now: Timestamp) -> Breaker {
+    fn breaker(&self, desk: &Desk, row: &BreakerRow, counts: &Counts, now: Timestamp) -> Breaker {
         let breaker = &row.breaker;
         let blocked = breaker.gate().blocked_until.is_some_and(|until| until > now);
         let state = if breaker.is_held(now) {
@@ -65,7 +67,12 @@ impl Pulse {
         } else {
             breaker.phase_name()
         };
-        let waiting = counts.lanes.iter().filter(|lane| lane.targets.iter().any(|t| *t == row.target));
+        // Without room nothing is claimed, whatever it depends on.
+        let all = row.target.as_str() == DISK;
+        let waiting = counts.lanes.iter().filter(|lane| match all {
+            true => !desk.is_own(&lane.workload),
+            false => lane.targets.contains(&row.target),
+        });
         Breaker {
             target: row.target.to_string(),
             state: state.to_owned(),
@@ -89,7 +96,8 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refus
         oldest_age_ms: millis(look.queue.oldest_age.unwrap_or_default()),
     };
     let accepting = !*app.stopping().borrow() && accepting(&app, 0).await.is_ok();
-    Ok(Json(Status { breakers: look.breakers.clone(), queue, accepting, gateway: app.mappings().state() }))
+    let (gateway, disk) = (app.mappings().state(), app.disk().look().await?);
+    Ok(Json(Status { breakers: look.breakers.clone(), queue, accepting, gateway, disk }))
 }
 
 /// Whether something of so many bytes may come in now.
@@ -104,11 +112,7 @@ pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
     if queue.oldest_age.is_some_and(|age| age > limits.queue_age) {
         return Err(overloaded("Jobs have been waiting for too long."));
     }
-    if let Some(free) = app.sources().free().await? {
-        metrics::gauge!("redrive_disk_free_bytes").set(free as f64);
-        limits.room.check(free, coming).map_err(|_| overloaded("There is no room for more files."))?;
-    }
-    Ok(())
+    app.disk().admit(coming).await
 }
 
 fn millis(age: Duration) -> u64 {

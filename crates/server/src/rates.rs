@@ -1,9 +1,8 @@
 //! How often a session and an address may ask, by what they ask for.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr};
 
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::Extensions;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use redrive_model::{Code, Owner};
@@ -11,6 +10,7 @@ use redrive_model::{Code, Owner};
 use crate::app::App;
 use crate::limits::{Limits, Rate};
 use crate::meter::Meter;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::session::Visit;
 
@@ -36,6 +36,8 @@ pub(crate) struct Meters {
     act: Pair,
     /// Sessions that an address begins.
     pub(crate) sessions: Meter<IpAddr>,
+    /// Wrong tokens and codes that an address brings.
+    pub(crate) wrong_keys: Meter<IpAddr>,
     /// Bytes that a session uploads.
     pub(crate) bytes: Meter<Owner>,
 }
@@ -60,6 +62,7 @@ impl Meters {
             download: pair(rates.download),
             act: pair(rates.act),
             sessions: Meter::new(rates.session),
+            wrong_keys: Meter::new(rates.wrong_keys),
             bytes: Meter::new(limits.bytes_per_session),
         }
     }
@@ -86,30 +89,19 @@ pub(crate) fn too_often(wait: std::time::Duration) -> Refusal {
 
 /// Lets a request pass, or says when to come again.
 pub(crate) async fn meter(State((app, kind)): State<(App, Kind)>, request: Request, next: Next) -> Response {
-    let address = address(request.extensions());
+    let peer = request.extensions().get::<Peer>().copied();
+    let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
     let session = match request.extensions().get::<Visit>().cloned() {
         Some(visit) => visit.known(&app).await,
         None => Ok(None),
     };
     let allowed = session.and_then(|session| {
-        app.meters().take(kind, session.as_ref().map(|session| session.owner()), address)
+        // An operator's rate is that of an address.
+        let owner = session.as_ref().filter(|session| !session.is_operator()).map(|session| session.owner());
+        app.meters().take(kind, owner, address)
     });
     match allowed {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
-    }
-}
-
-/// Who is at the other end: the connection's own address. Headers that claim another one are not believed. One who has an IPv6
-/// network has all of its addresses, so the network counts.
-pub(crate) fn address(extensions: &Extensions) -> IpAddr {
-    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_canonical());
-    match peer {
-        Some(IpAddr::V6(address)) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-        Some(address) => address,
-        None => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use redrive_api::{PROBLEM_JSON, Problem};
 use redrive_blob::BlobError;
@@ -17,14 +17,14 @@ const SOON: Duration = Duration::from_secs(5);
 
 /// A refusal. Boxed, because it travels in every result.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal(Box<Problem>);
+pub(crate) struct Refusal(Box<Problem>, Option<(HeaderName, HeaderValue)>);
 
 impl Refusal {
     /// A refusal with this code, and what is special about it.
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
         let problem = Problem::new(code, detail);
         let temporary = matches!(problem.status, 429 | 503);
-        Self(Box::new(if temporary { problem.retry_after(SOON) } else { problem }))
+        Self(Box::new(if temporary { problem.retry_after(SOON) } else { problem }), None)
     }
 
     /// The one answer for what is not yours and for what is not there.
@@ -53,6 +53,12 @@ impl Refusal {
     /// Another status than the code's own.
     pub(crate) fn status(mut self, status: StatusCode) -> Self {
         self.0.status = status.as_u16();
+        self
+    }
+
+    /// With one header more. A value that cannot be one is left out.
+    pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
+        self.1 = HeaderValue::from_str(value).ok().map(|value| (name, value));
         self
     }
 
@@ -113,6 +119,12 @@ impl IntoResponse for Refusal {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(ms) = self.0.retry_after_ms {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
+        }
+        if let Some((name, value)) = &self.1 {
+            headers.insert(name, value.clone());
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"redrive\""));
         }
         response.extensions_mut().insert(self);
         response

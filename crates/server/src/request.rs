@@ -36,7 +36,8 @@ pub(crate) async fn identify(request: Request, next: Next) -> Response {
         headers.insert(REQUEST_ID, id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Without a referrer browsers hide the origin of our own forms too.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

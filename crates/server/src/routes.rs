@@ -1,6 +1,6 @@
 //! Every route, once. A row says who may use it and what it costs; its layers follow from that.
 //!
-//! A test walks this table with an owner, another session and no session, and fails on a row that it does not know.
+//! A test walks this table with an owner, another session, no session and an operator, and fails on a row that it does not know.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -10,7 +10,10 @@ use axum::routing::{MethodRouter, delete, get, post};
 
 use crate::app::App;
 use crate::rates::Kind;
-use crate::{deadline, download, failures, feed, health, jobs, mappings, openapi, pulse, rates, upload, zip};
+use crate::{
+    audit, deadline, download, failures, feed, health, jobs, mappings, openapi, operator, pulse, rates,
+    upload, zip,
+};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +22,10 @@ pub enum Access {
     Everybody,
     /// A session, for its own; one is begun when there is none.
     Session,
-    /// The owner of the job that the path names; to all others it does not exist.
+    /// The owner of the job that the path names, and operators; to all others it does not exist.
     Owner,
+    /// Operators alone.
+    Operator,
 }
 
 /// A route as others may know it.
@@ -49,7 +54,7 @@ struct Row {
 }
 
 fn table() -> Vec<Row> {
-    use Access::{Everybody, Owner, Session};
+    use Access::{Everybody, Operator, Owner, Session};
     let row = |method: Method, path: &'static str, access, kind, handler| Row {
         info: RouteInfo { method, path, access },
         handler,
@@ -83,6 +88,10 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/jobs/{id}/cancel", Owner, Some(Kind::Act), post(jobs::cancel)),
         slow(row(Method::GET, "/api/download.zip", Session, Some(Kind::Download), get(zip::download))),
         slow(row(Method::GET, "/api/events/stream", Session, look, get(feed::stream))),
+        row(Method::GET, "/sign-in", Everybody, look, get(operator::page)),
+        row(Method::POST, "/sign-in", Everybody, Some(Kind::Act), post(operator::enter)),
+        row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
+        slow(row(Method::GET, "/api/audit", Operator, look, get(audit::audit))),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]
 }

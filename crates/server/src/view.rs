@@ -1,28 +1,33 @@
-//! A job's row as its owner sees it.
+//! A job's row as whoever asks sees it.
 //!
-//! Inner codes show as their public ones, and lines that were written for operators are not shown at all.
+//! To its owner inner codes show as their public ones, and lines that were written for operators are not shown at all. Operators
+//! see whose it is, the inner codes of attempts and those lines.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{Attempt, Event, Job, JobError, LastFailure, Links};
-use redrive_convert::Made;
+use redrive_convert::{Made, Pdf};
 use redrive_model::{Code, Shown, State, instant};
 use redrive_store::AttemptRow;
 
-use crate::own::Owned;
+use crate::own::{Desk, Owned};
 use crate::refusal::Refusal;
 
 /// So many rows are completed at once.
 const AT_ONCE: usize = 8;
 
 /// Many jobs, in their order.
-pub(crate) async fn jobs(owned: &[Owned]) -> Result<Vec<Job>, Refusal> {
-    let views: Vec<_> = owned.iter().map(job).collect();
+pub(crate) async fn jobs(desk: &Desk, owned: &[Owned]) -> Result<Vec<Job>, Refusal> {
+    let pdfs = desk.pdfs(owned).await?;
+    let views: Vec<_> = owned.iter().zip(pdfs).map(|(owned, pdf)| view(owned, pdf)).collect();
     stream::iter(views).buffered(AT_ONCE).try_collect().await
 }
 
 /// One job.
 pub(crate) async fn job(owned: &Owned) -> Result<Job, Refusal> {
-    let pdf = owned.pdf().await?;
+    view(owned, owned.pdf().await?).await
+}
+
+async fn view(owned: &Owned, pdf: Option<Pdf>) -> Result<Job, Refusal> {
     let error = error_of(owned);
     let last_failure = last_failure(owned, error.as_ref()).await?;
     let can_download = can_download(owned);
@@ -35,7 +40,7 @@ pub(crate) async fn job(owned: &Owned) -> Result<Job, Refusal> {
         id: owned.id.to_string(),
         workload: owned.workload.to_string(),
         status: owned.shown.as_str().to_owned(),
-        owner: None,
+        owner: owned.owner.as_ref().filter(|_| owned.for_operator()).map(ToString::to_string),
         filename: owned.label.clone(),
         bytes: pdf.as_ref().map(|pdf| pdf.bytes),
         mapping: pdf.map(|pdf| pdf.mapping),
@@ -112,8 +117,11 @@ fn sentence(code: Code) -> String {
     code.public().entry().what_happened.to_owned()
 }
 
-/// One execution.
-pub(crate) fn attempt(row: &AttemptRow) -> Attempt {
+/// One execution of this job.
+pub(crate) fn attempt(owned: &Owned, row: &AttemptRow) -> Attempt {
+    let inner = owned.for_operator();
+    let code = |code: Code| if inner { code } else { code.public() };
+    let line = row.message.clone().filter(|_| inner);
     let took = row.started_at.map(|started| instant::between(started, row.ended_at));
     Attempt {
         number: row.number,
@@ -122,8 +130,8 @@ pub(crate) fn attempt(row: &AttemptRow) -> Attempt {
         ended_at: row.ended_at,
         duration_ms: took.and_then(|took| u64::try_from(took.as_millis()).ok()),
         outcome: row.outcome.clone(),
-        code: row.code.map(|code| code.public().name().to_owned()),
-        message: row.code.map(sentence),
+        code: row.code.map(|inner| code(inner).name().to_owned()),
+        message: line.or_else(|| row.code.map(sentence)),
         target_status: row.target_status,
     }
 }

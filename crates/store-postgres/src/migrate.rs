@@ -21,6 +21,33 @@ pub(crate) async fn migrate(options: &PgConnectOptions, schema: &str) -> Result<
     outcome
 }
 
+/// Looks whether the schema is there and is one that this version works with.
+pub(crate) async fn look(options: &PgConnectOptions, schema: &str) -> Result<()> {
+    let mut conn = options.clone().connect().await.map_err(store_error)?;
+    let there: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
+        .bind(format!("{schema}.schema_version"))
+        .fetch_one(&mut conn)
+        .await
+        .map_err(store_error)?;
+    let row = match there {
+        false => None,
+        true => sqlx::query(AssertSqlSafe(format!("SELECT epoch, minor FROM {schema}.schema_version")))
+            .fetch_optional(&mut conn)
+            .await
+            .map_err(store_error)?,
+    };
+    let _ = conn.close().await;
+    let Some(row) = row else {
+        return Err(StoreError::NotFound { what: format!("schema {schema} in this database") });
+    };
+    let minor = check(row.try_get(0).map_err(store_error)?, row.try_get(1).map_err(store_error)?)?;
+    if usize::try_from(minor).unwrap_or(0) < MIGRATIONS.len() {
+        let text = "the schema is older than this version: redrive migrate brings it up to date";
+        return Err(StoreError::Refused(text.into()));
+    }
+    Ok(())
+}
+
 async fn up(conn: &mut sqlx::PgConnection, schema: &str) -> Result<()> {
     let version: i32 = sqlx::query_scalar("SELECT current_setting('server_version_num')::int4")
         .fetch_one(&mut *conn)

@@ -76,20 +76,38 @@ impl Options {
 
     /// Connects, and brings the schema up to date.
     pub async fn open(self, url: &str) -> Result<PostgresStore> {
-        let bad =
-            |error: sqlx::Error| StoreError::Invalid(format!("the database URL cannot be used: {error}"));
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(StoreError::Invalid("the database URL must start with postgres://".into()));
-        }
-        let base = PgConnectOptions::from_str(url).map_err(bad)?.application_name("redrive");
+        let base = parse(url)?;
         crate::migrate::migrate(&base, &self.schema).await?;
-        let connect = base.clone().options(TIMEOUTS.iter().chain(&self.planner).copied());
+        self.connect(base, &[]).await
+    }
+
+    /// Connects only for looking, also while others work. The schema must be there already; every write is refused.
+    pub async fn read_only(self, url: &str) -> Result<PostgresStore> {
+        let base = parse(url)?;
+        crate::migrate::look(&base, &self.schema).await?;
+        self.connect(base, &[("default_transaction_read_only", "on")]).await
+    }
+
+    async fn connect(
+        self,
+        base: PgConnectOptions,
+        more: &[(&'static str, &'static str)],
+    ) -> Result<PostgresStore> {
+        let connect = base.clone().options(TIMEOUTS.iter().chain(&self.planner).chain(more).copied());
         let pool = pool(READERS, connect.clone()).await?;
         // Heartbeats have a connection that no slow query can take.
         let leases = Hot::new(1, connect.clone());
         let hot = Hot::new(self.connections, connect);
         Ok(PostgresStore::start(hot, pool, leases, base, &self.schema))
     }
+}
+
+fn parse(url: &str) -> Result<PgConnectOptions> {
+    let bad = |error: sqlx::Error| StoreError::Invalid(format!("the database URL cannot be used: {error}"));
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(StoreError::Invalid("the database URL must start with postgres://".into()));
+    }
+    Ok(PgConnectOptions::from_str(url).map_err(bad)?.application_name("redrive"))
 }
 
 async fn pool(max: u32, options: PgConnectOptions) -> Result<PgPool> {

@@ -130,7 +130,7 @@ statements! {
     outcomes
     owner_counts
     paused
-    payload
+    payloads
     processing_by_lane
     prune_attempts
     publish

@@ -15,8 +15,8 @@ use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
     JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
-    Store, StoreError, Swapped, WorkerBeat, WorkerRow, validate, validate_finishes, validate_setting,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
+    StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes, validate_setting,
     validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
@@ -364,8 +364,8 @@ impl Store for PostgresStore {
         repeating_fault!(jobs::jobs(&self.inner, &filter, &page))
     }
 
-    async fn payload(&self, job: JobId) -> Result<Option<Payload>> {
-        repeating!(desk_read::payload(&self.inner, job))
+    async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
+        repeating!(desk_read::payloads(&self.inner, &jobs))
     }
 
     async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts> {
@@ -412,8 +412,8 @@ impl Store for PostgresStore {
         repeating!(overview::counts(&self.inner))
     }
 
-    async fn queue(&self) -> Result<QueueStats> {
-        repeating!(overview::queue(&self.inner))
+    async fn queues(&self) -> Result<Vec<WorkloadQueue>> {
+        repeating!(overview::queues(&self.inner))
     }
 
     async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>> {

@@ -15,9 +15,9 @@ use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store,
-    StoreError, Swapped, WorkerBeat, WorkerRow,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
+    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError,
+    Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -360,8 +360,8 @@ impl Store for SqliteStore {
         self.read(move |conn| read::jobs(conn, now, &filter, &page)).await
     }
 
-    async fn payload(&self, job: JobId) -> Result<Option<Payload>> {
-        self.read(move |conn| read::payload(conn, job)).await
+    async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
+        self.read(move |conn| jobs.iter().map(|job| read::payload(conn, *job)).collect()).await
     }
 
     async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts> {
@@ -408,9 +408,9 @@ impl Store for SqliteStore {
         self.read(read::counts).await
     }
 
-    async fn queue(&self) -> Result<QueueStats> {
+    async fn queues(&self) -> Result<Vec<WorkloadQueue>> {
         let now = self.clock.now();
-        self.read(move |conn| read::queue(conn, now)).await
+        self.read(move |conn| read::queues(conn, now)).await
     }
 
     async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>> {

@@ -16,6 +16,7 @@ mod enqueue;
 mod error;
 mod event;
 mod finish;
+mod queue;
 mod read;
 mod retention;
 mod session;
@@ -32,9 +33,10 @@ pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};
 pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, validate_state};
+pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
     AttemptRow, BatchRow, Counts, DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, JobFilter, JobRow,
-    LaneCount, Page, PageRequest, QueueStats, StateCount,
+    LaneCount, Page, PageRequest, StateCount,
 };
 pub use retention::{Purge, Purged};
 pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};

@@ -1,7 +1,5 @@
 //! What can be looked at, by keyset pages.
 
-use std::time::Duration;
-
 use redrive_model::batch::{Counters, EndRule};
 use redrive_model::decide::{DeadReason, Rule};
 use redrive_model::fingerprint::Fingerprint;
@@ -373,23 +371,4 @@ impl Counts {
     pub fn total(&self, state: State) -> u64 {
         self.states.iter().filter(|c| c.state == state).map(|c| c.jobs).sum()
     }
-}
-
-/// How the queue is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QueueStats {
-    /// Could run now.
-    pub ready: u64,
-    /// Tried, due later.
-    pub waiting_retry: u64,
-    /// Not tried, due later.
-    pub scheduled: u64,
-    /// Behind a closed gate.
-    pub held: u64,
-    /// Running.
-    pub processing: u64,
-    /// How long the oldest job that could run has been waiting.
-    pub oldest_age: Option<Duration>,
-    /// A count stopped at its bound and is really larger.
-    pub capped: bool,
 }

@@ -14,7 +14,7 @@ use crate::{
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
     JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
     ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped,
-    WorkerBeat, WorkerRow,
+    WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -154,8 +154,13 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs, newest first.
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>>;
 
-    /// What a job carries.
-    async fn payload(&self, job: JobId) -> Result<Option<Payload>>;
+    /// What jobs carry; nothing for one that is not there (any more).
+    async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>>;
+
+    /// What one job carries.
+    async fn payload(&self, job: JobId) -> Result<Option<Payload>> {
+        Ok(self.payloads(vec![job]).await?.pop().flatten())
+    }
 
     /// Where the jobs of a replay are.
     async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts>;
@@ -191,8 +196,13 @@ pub trait Store: Send + Sync + 'static {
     /// Exact counts.
     async fn counts(&self) -> Result<Counts>;
 
-    /// How the queue is.
-    async fn queue(&self) -> Result<QueueStats>;
+    /// How the queue of each workload is, where something waits or runs, sorted by name.
+    async fn queues(&self) -> Result<Vec<WorkloadQueue>>;
+
+    /// How the whole queue is.
+    async fn queue(&self) -> Result<QueueStats> {
+        Ok(self.queues().await?.iter().map(|queue| queue.stats).sum())
+    }
 
     /// How many jobs of an owner people see in each state, zero left out; the newest
     /// [`MAX_OWNER_COUNT`](crate::MAX_OWNER_COUNT) are counted.

@@ -5,11 +5,14 @@ use std::net::SocketAddr;
 use redrive_gateway::http;
 use tokio::net::TcpListener;
 
-use crate::args::Gateway;
+use crate::args::{Gateway, Shared};
 use crate::exit::{Exit, Stop};
+use crate::logs::Usual;
+use crate::settings::{self, Flags};
 use crate::signals::told_to_stop;
 
-pub(crate) fn run(flags: &Gateway) -> Result<(), Stop> {
+pub(crate) fn run(shared: &Shared, flags: &Gateway) -> Result<(), Stop> {
+    settings::read(shared, &Flags::<0>::default(), Usual::Info)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(flags))
 }

@@ -1,7 +1,10 @@
 //! The commands, one file each.
 
 pub(crate) mod bench;
+pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod gateway;
 pub(crate) mod migrate;
 pub(crate) mod serve;
+pub(crate) mod worker;

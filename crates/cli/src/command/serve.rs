@@ -1,101 +1,101 @@
 //! `redrive serve`: store, engine, files and the HTTP side in one process, until it is told to stop.
 
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use redrive_blob::{Blobs, Location};
-use redrive_convert::{Convert, Gateway, GatewayOptions, Retention};
-use redrive_engine::{Engine, Options};
-use redrive_server::{App, AppParts};
+use redrive_server::{App, AppParts, CODE_LIFE, Operators};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use url::Url;
 
-use crate::args::Serve;
+use crate::args::Shared;
 use crate::exit::{Exit, Stop};
-use crate::settings::Serving;
-use crate::signals::told_to_stop;
-use crate::{builtin, settings, store};
+use crate::local::{Lock, ServerFile};
+use crate::logs::Usual;
+use crate::settings::table::SERVE;
+use crate::settings::{Flags, Serving, Values};
+use crate::signals::{self, until};
+use crate::{counting, sameness, settings, store, wiring};
 
-pub(crate) fn run(flags: &Serve) -> Result<(), Stop> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(flags))
+pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
+    let values = settings::read(shared, flags, Usual::Info)?;
+    signals::run(|stop, stopped| serve(&values, stop, stopped))
 }
 
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn serve(flags: &Serve) -> Result<(), Stop> {
-    let place = settings::place(&flags.database)?;
-    let address = settings::listen(flags)?;
-    let serving = settings::serving(&place)?;
-    let store = store::open(&place).await?;
-    let breaker = serving.breaker.clone();
-    let options = Options {
-        lease_ttl: serving.lease_ttl,
-        drain: serving.drain,
-        retention: serving.retention.every,
-        breaker: Arc::new(move |_| breaker.clone()),
-        ..Options::default()
-    };
-    let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;
-    let sources = open(&serving.uploads, &place).await?;
-    let results = open(&serving.results, &place).await?;
-    let (stop, stopped) = watch::channel(false);
-    let (gateway_url, built_in) = match &serving.gateway {
-        Some(url) => (url.clone(), ""),
-        None => (builtin::start(serving.limits.max_upload, stopped.clone()).await?, ", built in"),
-    };
-    let gateway = gateway(&serving, gateway_url.clone())?;
-    let convert = serving.convert.clone();
-    engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), convert));
-    let retention = Retention::new(store, sources.clone(), results.clone(), serving.retention);
-    engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
+async fn serve(
+    values: &Values,
+    stop: watch::Sender<bool>,
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Stop> {
+    let place = settings::place(values)?;
+    let serving = Serving::read(values)?;
+    let address = serving.listen;
+    store::make_folder(&place.data_dir)?;
+    // Before anything else: a second server must not touch what the first one works with.
+    let _lock = Lock::take(&place.data_dir)?;
+    let metrics = counting::install()?;
+    let wired = wiring::wire(&place, values, &serving, "serve", stopped.clone()).await?;
+    let engine = wired.engine;
+    sameness::note(&engine, "uploads", &serving.uploads).await?;
+    sameness::note(&engine, "results", &serving.results).await?;
+    let token = serving.operators.token.as_ref().map(|token| token.reveal());
+    let (operators, made) = Operators::open(&engine, token).await.map_err(no_operators)?;
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| Stop::new(Exit::Conflict, format!("cannot listen on {address}: {error}")))?;
+    let counted = counting::listen(serving.operators.metrics_listen).await?;
+    let url = format!("http://{}", near(listener.local_addr()?));
+    let outside = serving.public_url.as_ref().map_or(url.as_str(), |url| url.as_str().trim_end_matches('/'));
     println!("redrive listening on http://{}", listener.local_addr()?);
     println!("data     {}", place.data_dir.display());
     println!("store    {}", store::describe(&place));
     println!("files    {} and {}", serving.uploads, serving.results);
-    println!("gateway  {}{built_in}", redrive_model::redact::redact(gateway_url.as_str()));
+    println!("gateway  {}", wired.gateway_words);
+    println!("metrics  http://{}/metrics", counted.local_addr()?);
+    let code = operators.one_time_code().map_err(no_operators)?;
+    let minutes = CODE_LIFE.as_secs() / 60;
+    println!("sign in  {outside}/sign-in?code={code}  (for operators; works once, for {minutes} minutes)");
+    if let Some(token) = made {
+        println!("token    {token}  (of operators; shown this once, keep it safe)");
+    }
+    let token = operators.local_token().map_err(no_operators)?;
+    let _file = ServerFile { url, token, pid: std::process::id() }.write(&place.data_dir)?;
     let running = engine.start();
     let app = App::new(AppParts {
-        engine,
-        sources,
-        results,
-        gateway: Some(gateway),
-        breaker_mode: serving.breaker.mode,
+        engine: engine.clone(),
+        sources: wired.sources,
+        results: wired.results,
+        gateway: Some(wired.gateway),
+        breaker_mode: serving.work.breaker.mode,
         public_url: serving.public_url,
+        operators,
         limits: serving.limits,
     });
-    let told = async {
-        told_to_stop().await;
-        stop.send_replace(true);
-    };
-    let wait = |mut stopped: watch::Receiver<bool>| async move { drop(stopped.wait_for(|stop| *stop).await) };
+    let counting = metrics.serve(counted, engine, app.disk().clone(), until(stopped.clone()));
     let serving =
-        redrive_server::serve(listener, app.clone(), app.router(), serving.door, wait(stopped.clone()));
+        redrive_server::serve(listener, app.clone(), app.router(), serving.door, until(stopped.clone()));
     // Claiming stops at once, while answers that have begun are still given.
     let working = async {
-        wait(stopped).await;
+        until(stopped).await;
         running.drain().await;
     };
-    tokio::join!(told, serving, working);
+    tokio::join!(signals::told(stop), serving, working, counting);
     Ok(())
 }
 
-fn gateway(serving: &Serving, url: Url) -> Result<Gateway, Stop> {
-    let (timeout, max_response) = (serving.gateway_timeout, serving.convert.max_result);
-    Gateway::new(GatewayOptions { url, timeout, max_response })
-        .map_err(|error| Stop::new(Exit::Failed, error.to_string()))
+/// An address at which a program on this machine finds us.
+fn near(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
-async fn open(location: &Location, place: &settings::Place) -> Result<Arc<dyn Blobs>, Stop> {
-    let opened = location.open(place.data_dir.join("spool"), settings::all()).await;
-    opened.map_err(|error| Stop::new(Exit::Failed, format!("cannot open {location}: {error}")))
-}
-
-fn engine_stop(error: redrive_engine::EngineError) -> Stop {
+fn no_operators(error: redrive_server::OperatorsError) -> Stop {
     match error {
-        redrive_engine::EngineError::Store(error) => error.into(),
+        redrive_server::OperatorsError::Store(error) => error.into(),
+        error @ redrive_server::OperatorsError::Weak => Stop::new(Exit::Usage, error.to_string()),
         error => Stop::new(Exit::Failed, error.to_string()),
     }
 }

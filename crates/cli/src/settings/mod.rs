@@ -1,15 +1,29 @@
-//! Settings: flags > environment > defaults. The one home of the environment.
+//! Settings: flags > environment > `redrive.toml` > defaults, all from one table. The one home of the environment.
 
-mod number;
+mod file;
+mod flags;
+mod kind;
+mod near;
 mod serving;
+pub(crate) mod table;
+mod values;
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use crate::args::{Database, Serve};
-use crate::exit::{Exit, Stop};
+use crate::args::Shared;
+use crate::exit::Stop;
+use crate::logs;
 
-pub(crate) use serving::{Serving, serving};
+pub(crate) use file::{FILE, lower};
+pub(crate) use flags::Flags;
+pub(crate) use serving::{Serving, Work};
+pub(crate) use values::Values;
+
+/// All settings in their order.
+pub(crate) fn settings() -> impl Iterator<Item = &'static table::Setting> {
+    table::SECTIONS.iter().flat_map(|section| section.settings)
+}
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,68 +43,72 @@ pub(crate) enum StoreUrl {
     Postgres(String),
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one home of the environment")]
-fn env(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
+/// A value that is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
 
-/// All of the environment, for libraries that know their own names in it (`AWS_…`).
-pub(crate) fn all() -> Vec<(String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
-}
-
-/// Where the data is, from flags, environment and defaults.
-pub(crate) fn place(flags: &Database) -> Result<Place, Stop> {
-    let data_dir = flags
-        .data_dir
-        .clone()
-        .or_else(|| env("DATA_DIR").map(PathBuf::from))
-        .unwrap_or("redrive-data".into());
-    let store = match flags.database_url.clone().or_else(|| env("DATABASE_URL")) {
-        None => StoreUrl::Sqlite(data_dir.join("redrive.db")),
-        Some(url) => parse_url(&url)?,
-    };
-    Ok(Place { data_dir, store })
-}
-
-fn parse_url(url: &str) -> Result<StoreUrl, Stop> {
-    match url.split_once(':') {
-        Some(("sqlite", path)) if !path.is_empty() => {
-            Ok(StoreUrl::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
-        }
-        Some(("postgres" | "postgresql", _)) => Ok(StoreUrl::Postgres(url.to_owned())),
-        Some(_) | None => {
-            let text = "DATABASE_URL must be sqlite:FILE or postgres://…";
-            Err(Stop::new(Exit::Failed, text))
-        }
+impl Secret {
+    /// The value, for the one who needs it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
     }
 }
 
-/// The address to listen on.
-pub(crate) fn listen(flags: &Serve) -> Result<SocketAddr, Stop> {
-    let default = SocketAddr::from(([127, 0, 0, 1], 8080));
-    match (flags.listen, env("LISTEN")) {
-        (Some(address), _) => Ok(address),
-        (None, None) => Ok(default),
-        (None, Some(text)) => text.parse().map_err(|_| {
-            Stop::new(Exit::Failed, format!("LISTEN is {text:?}, not an address such as {default}"))
-        }),
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(kind::MASK)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The process's environment.
+#[derive(Default)]
+pub(crate) struct Environment {
+    variables: Vec<(String, String)>,
+}
 
-    #[test]
-    fn urls_name_a_file_or_a_server() {
-        assert_eq!(parse_url("sqlite:a/b.db").unwrap(), StoreUrl::Sqlite("a/b.db".into()));
-        assert_eq!(parse_url("sqlite:///srv/b.db").unwrap(), StoreUrl::Sqlite("/srv/b.db".into()));
-        assert!(matches!(parse_url("postgres://u@h/d").unwrap(), StoreUrl::Postgres(_)));
-        for bad in ["", "sqlite:", "mysql://x", "redrive.db"] {
-            assert!(parse_url(bad).is_err(), "{bad:?}");
-        }
+impl Environment {
+    fn read() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+        };
+        Self { variables: std::env::vars_os().filter_map(text).collect() }
     }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Everything that was said, good or bad.
+pub(crate) fn gather<const USE: table::Use>(shared: &Shared, flags: &Flags<USE>) -> Values {
+    let environment = Environment::read();
+    let all = [shared.logs.given.as_slice(), flags.given.as_slice()].concat();
+    let named = environment.get("REDRIVE_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = shared.config.clone().or(named);
+    Values::gather(&all, environment, named.as_deref())
+}
+
+/// The settings of a command that uses these. Stops with every problem at once; begins to log, and says what is odd.
+pub(crate) fn read<const USE: table::Use>(
+    shared: &Shared,
+    flags: &Flags<USE>,
+    level: logs::Usual,
+) -> Result<Values, Stop> {
+    let values = gather(shared, flags);
+    values.check(USE | table::LOGS)?;
+    logs::start(&values, level);
+    for warning in values.warnings() {
+        tracing::warn!("{warning}");
+    }
+    Ok(values)
+}
+
+/// Where the data is.
+pub(crate) fn place(values: &Values) -> Result<Place, Stop> {
+    Ok(Place { data_dir: data_dir(values), store: values.store()? })
+}
+
+/// The folder for everything that is stored.
+pub(crate) fn data_dir(values: &Values) -> PathBuf {
+    Path::new(&values.text("DATA_DIR").unwrap_or_default()).to_owned()
 }

@@ -1,8 +1,10 @@
 //! What `redrive serve` is run with: the settings of the contract, by their names.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use redrive_blob::Location;
+use redrive_blob::room::Room;
 use redrive_convert::{ConvertOptions, RetentionOptions};
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::{Config, Mode};
@@ -10,115 +12,162 @@ use redrive_model::policy::Policy;
 use redrive_server::{DoorLimits, Limits};
 use url::Url;
 
-use super::number::{bad, or, time};
-use super::{Place, env};
-use crate::exit::Stop;
+use super::{Secret, Values};
+use crate::exit::{Exit, Stop};
 
-const MS: Duration = Duration::from_millis(1);
-const SEC: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(24 * 3600);
 /// XML is larger than the PDF it was made from.
 const RESULT_FACTOR: u64 = 20;
 
-/// Everything that `serve` needs to know.
+/// Everything that `serve` and `worker` need to know.
 #[derive(Debug, Clone)]
 pub(crate) struct Serving {
+    pub(crate) listen: SocketAddr,
     pub(crate) uploads: Location,
     pub(crate) results: Location,
-    /// Where the gateway is; the built-in one unless said.
-    pub(crate) gateway: Option<Url>,
-    pub(crate) gateway_timeout: Duration,
-    pub(crate) convert: ConvertOptions,
+    pub(crate) work: Work,
     pub(crate) retention: RetentionOptions,
-    pub(crate) lease_ttl: Duration,
-    pub(crate) drain: Duration,
-    pub(crate) breaker: Config,
     pub(crate) public_url: Option<Url>,
     pub(crate) limits: Limits,
     pub(crate) door: DoorLimits,
+    pub(crate) operators: Operators,
 }
 
-/// Reads them all.
-pub(crate) fn serving(place: &Place) -> Result<Serving, Stop> {
-    let max_upload = or("MAX_UPLOAD_BYTES", 52_428_800u64)?;
-    let max_result = max_upload.saturating_mul(RESULT_FACTOR);
-    let timeout = time("GATEWAY_TIMEOUT_MS", MS, 180_000.0)?;
-    let xml = time("XML_TTL_DAYS", DAY, 30.0)?;
-    let drain = time("DRAIN_TIMEOUT_SEC", SEC, 25.0)?;
-    let mut limits = Limits { max_upload, ..Limits::default() };
-    // A session must live to fetch its results.
-    limits.session.idle = limits.session.idle.max(xml);
-    limits.session.absolute = limits.session.absolute.max(limits.session.idle);
-    Ok(Serving {
-        uploads: location(place, "UPLOADS_DIR", "uploads")?,
-        results: location(place, "RESULTS_DIR", "results")?,
-        gateway: url("GATEWAY_URL")?,
-        gateway_timeout: timeout,
-        convert: ConvertOptions {
-            policy: policy()?,
-            concurrency: or("WORKER_CONCURRENCY", 4usize)?.max(1),
-            max_result,
-        },
-        retention: RetentionOptions {
-            pdf: time("PDF_TTL_DAYS", DAY, 7.0)?,
-            xml,
-            every: time("RETENTION_INTERVAL_SEC", SEC, 3_600.0)?,
-        },
-        lease_ttl: time("WORKER_LEASE_TTL_SEC", SEC, 60.0)?,
-        drain,
-        breaker: breaker(timeout)?,
-        public_url: url("PUBLIC_URL")?,
-        limits,
-        door: DoorLimits { drain, ..DoorLimits::default() },
-    })
+/// What running conversions takes, in `serve` and in `convert`.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    /// Where the gateway is; the built-in one unless said.
+    pub(crate) gateway: Option<Url>,
+    pub(crate) gateway_timeout: Duration,
+    pub(crate) max_upload: u64,
+    pub(crate) convert: ConvertOptions,
+    pub(crate) lease_ttl: Duration,
+    pub(crate) drain: Duration,
+    pub(crate) breaker: Config,
 }
 
-fn policy() -> Result<Policy, Stop> {
-    let attempts = or("RETRY_MAX_ATTEMPTS", 3u32)?.max(1);
-    let policy = match env("RETRY_POLICY").as_deref() {
-        None | Some("reliability") => {
-            let base = time("RETRY_BASE_DELAY_MS", MS, 5_000.0)?;
-            let jitter = time("RETRY_JITTER_MAX_MS", MS, 5_000.0)?;
-            Policy { backoff: Backoff::reliability_with(base, jitter), ..Policy::reliability() }
+/// What is for operators alone.
+#[derive(Debug, Clone)]
+pub(crate) struct Operators {
+    /// What they sign in with; made at first start unless said.
+    pub(crate) token: Option<Secret>,
+    pub(crate) metrics_listen: SocketAddr,
+}
+
+impl Serving {
+    /// Reads them all.
+    pub(crate) fn read(values: &Values) -> Result<Self, Stop> {
+        let work = Work::read(values)?;
+        let xml = values.time("XML_TTL_DAYS")?;
+        let room = Room { soft: values.number("DISK_SOFT_BYTES")?, hard: values.number("DISK_HARD_BYTES")? };
+        if room.soft < room.hard {
+            let text =
+                "DISK_SOFT_BYTES must not be less than DISK_HARD_BYTES: it is warned before it is refused";
+            return Err(Stop::new(Exit::Usage, text));
         }
-        Some("stepped") => Policy::stepped(),
-        Some(other) => return Err(bad("RETRY_POLICY", other)),
-    };
-    Ok(Policy { max_attempts: Some(attempts), ..policy })
+        let trusted_proxies = values.networks("TRUSTED_PROXIES")?;
+        let mut limits = Limits { max_upload: work.max_upload, room, trusted_proxies, ..Limits::default() };
+        // A session must live to fetch its results.
+        limits.session.idle = limits.session.idle.max(xml);
+        limits.session.absolute = limits.session.absolute.max(limits.session.idle);
+        Ok(Self {
+            listen: values.number("LISTEN")?,
+            uploads: values.location("UPLOADS_DIR")?,
+            results: values.location("RESULTS_DIR")?,
+            retention: RetentionOptions {
+                pdf: values.time("PDF_TTL_DAYS")?,
+                xml,
+                every: values.time("RETENTION_INTERVAL_SEC")?,
+            },
+            public_url: values.url("PUBLIC_URL")?,
+            limits,
+            door: DoorLimits { drain: work.drain, ..DoorLimits::default() },
+            operators: Operators {
+                token: values.secret("OPERATOR_TOKEN"),
+                metrics_listen: values.number("METRICS_LISTEN")?,
+            },
+            work,
+        })
+    }
 }
 
-fn breaker(timeout: Duration) -> Result<Config, Stop> {
-    let window = or("CIRCUIT_WINDOW", 20u32)?.max(1);
-    let cooldown = time("CIRCUIT_COOLDOWN_MS", MS, 30_000.0)?;
-    let default = Config::for_timeout(timeout);
-    let mode = env("CIRCUIT_MODE");
-    let mode = match &mode {
-        None => Mode::Hold,
-        Some(word) => Mode::parse(word).ok_or_else(|| bad("CIRCUIT_MODE", word))?,
+impl Work {
+    /// Reads them all.
+    pub(crate) fn read(values: &Values) -> Result<Self, Stop> {
+        let max_upload: u64 = values.number("MAX_UPLOAD_BYTES")?;
+        let gateway_timeout = values.time("GATEWAY_TIMEOUT_MS")?;
+        Ok(Self {
+            gateway: values.url("GATEWAY_URL")?,
+            gateway_timeout,
+            max_upload,
+            convert: ConvertOptions {
+                policy: policy(values)?,
+                concurrency: values.number("WORKER_CONCURRENCY")?,
+                max_result: max_upload.saturating_mul(RESULT_FACTOR),
+            },
+            lease_ttl: values.time("WORKER_LEASE_TTL_SEC")?,
+            drain: values.time("DRAIN_TIMEOUT_SEC")?,
+            breaker: breaker(values, gateway_timeout)?,
+        })
+    }
+}
+
+fn policy(values: &Values) -> Result<Policy, Stop> {
+    let policy = if values.word("RETRY_POLICY")? == "stepped" {
+        Policy::stepped()
+    } else {
+        let (base, jitter) = (values.time("RETRY_BASE_DELAY_MS")?, values.time("RETRY_JITTER_MAX_MS")?);
+        Policy { backoff: Backoff::reliability_with(base, jitter), ..Policy::reliability() }
     };
+    Ok(Policy { max_attempts: Some(values.number("RETRY_MAX_ATTEMPTS")?), ..policy })
+}
+
+fn breaker(values: &Values, timeout: Duration) -> Result<Config, Stop> {
+    let window = values.number("CIRCUIT_WINDOW")?;
+    let cooldown = values.time("CIRCUIT_COOLDOWN_MS")?;
+    let default = Config::for_timeout(timeout);
     Ok(Config {
         window,
-        threshold: or("CIRCUIT_FAIL_THRESHOLD", 0.5f64)?,
+        threshold: values.number("CIRCUIT_FAIL_THRESHOLD")?,
         min_calls: default.min_calls.min(window),
-        consecutive: or("CIRCUIT_CONSECUTIVE", 3u32)?,
+        consecutive: values.number("CIRCUIT_CONSECUTIVE")?,
         cooldown,
         cooldown_ceiling: default.cooldown_ceiling.max(cooldown),
-        mode,
+        mode: Mode::parse(&values.word("CIRCUIT_MODE")?).unwrap_or(Mode::Hold),
         ..default
     })
 }
 
-fn location(place: &Place, name: &str, folder: &str) -> Result<Location, Stop> {
-    match env(name) {
-        None => Ok(Location::Folder(place.data_dir.join(folder))),
-        Some(text) => text.parse().map_err(|_| bad(name, &redrive_model::redact::redact(&text))),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::super::Environment;
+    use super::*;
 
-fn url(name: &str) -> Result<Option<Url>, Stop> {
-    let Some(text) = env(name) else { return Ok(None) };
-    match Url::parse(&text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(Some(url)),
-        Ok(_) | Err(_) => Err(bad(name, &redrive_model::redact::redact(&text))),
+    fn with(name: &'static str, text: &str) -> Values {
+        Values::gather(&[(name, text.to_owned())], Environment::default(), None)
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let serving = Serving::read(&with("LISTEN", "")).unwrap();
+        assert_eq!(serving.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(serving.work.convert.policy.max_attempts, Some(3));
+        assert_eq!(serving.work.convert.concurrency, 4);
+        assert_eq!(serving.work.gateway_timeout, Duration::from_secs(180));
+        assert_eq!(serving.operators.metrics_listen.to_string(), "127.0.0.1:9090");
+        assert_eq!(serving.limits.room, Room::default());
+        assert_eq!(serving.operators.token, None);
+    }
+
+    #[test]
+    fn the_soft_limit_warns_before_the_hard_one_refuses() {
+        assert!(Serving::read(&with("DISK_SOFT_BYTES", "1")).is_err());
+    }
+
+    #[test]
+    fn a_token_is_not_printed_with_what_holds_it() {
+        let environment = Environment { variables: vec![("OPERATOR_TOKEN".to_owned(), "canary".to_owned())] };
+        let serving = Serving::read(&Values::gather(&[], environment, None)).unwrap();
+        assert_eq!(serving.operators.token.as_ref().unwrap().reveal(), "canary");
+        assert!(!format!("{serving:?}").contains("canary"));
     }
 }

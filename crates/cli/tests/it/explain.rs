@@ -23,7 +23,7 @@ fn a_wrong_call_is_exit_2_and_a_wrong_setting_one_line() {
     assert_eq!(run(&["explain"]).status.code(), Some(2));
     assert_eq!(run(&["dance"]).status.code(), Some(2));
     let out = run(&["migrate", "--database-url", "mysql://x"]);
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(out.status.code(), Some(2));
     assert_eq!(String::from_utf8(out.stderr).unwrap().lines().count(), 1);
 }
 

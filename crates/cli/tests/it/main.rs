@@ -8,7 +8,15 @@
 )]
 
 mod bench;
+mod config;
+mod disk;
+mod doctor;
 mod explain;
 mod gateway;
+mod metrics;
+mod operators;
+mod postgres;
 mod process;
+mod running;
 mod serve;
+mod worker;

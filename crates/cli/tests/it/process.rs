@@ -8,12 +8,15 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 /// The binary, with an environment that holds none of our settings.
 pub(crate) fn redrive(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redrive"));
-    command
-        .args(args)
-        .env_remove("DATABASE_URL")
-        .env_remove("DATA_DIR")
-        .env_remove("LISTEN")
-        .env_remove("GATEWAY_URL");
+    command.args(args);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if !["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"].contains(&name.as_str())
+            && !name.starts_with("LLVM_")
+        {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

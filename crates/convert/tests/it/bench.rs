@@ -49,6 +49,11 @@ impl Bench {
     }
 
     pub(crate) fn workload(&self, gateway: &Url) -> Convert {
+        self.workload_on(gateway, self.results.clone())
+    }
+
+    /// One whose results go to another place.
+    pub(crate) fn workload_on(&self, gateway: &Url, results: Arc<dyn Blobs>) -> Convert {
         let options = GatewayOptions {
             url: gateway.clone(),
             timeout: Duration::from_millis(700),
@@ -56,7 +61,7 @@ impl Bench {
         };
         let policy = Policy { max_attempts: Some(3), backoff: Backoff::none(), ..Policy::on_demand() };
         let how = ConvertOptions { policy, concurrency: 4, max_result: 1 << 20 };
-        Convert::new(Gateway::new(options).unwrap(), self.sources.clone(), self.results.clone(), how)
+        Convert::new(Gateway::new(options).unwrap(), self.sources.clone(), results, how)
     }
 
     pub(crate) fn start(&self, workload: impl Workload) -> Running {

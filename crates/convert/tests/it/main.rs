@@ -9,6 +9,7 @@
 
 mod answers;
 mod bench;
+mod disk;
 mod gateway;
 mod retention;
 mod twice;

@@ -12,9 +12,9 @@ use redrive_model::{
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
-    Swapped, WorkerBeat, WorkerRow,
+    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
+    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, WorkerBeat,
+    WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -77,7 +77,7 @@ verbs! {
     Write swap_breaker(target: &Target, expected: Option<i64>, breaker: &Breaker) -> Swapped;
     Read job(id: JobId) -> Option<JobRow>;
     Read jobs(filter: JobFilter, page: PageRequest) -> Page<JobRow>;
-    Read payload(job: JobId) -> Option<Payload>;
+    Read payloads(jobs: Vec<JobId>) -> Vec<Option<Payload>>;
     Read replay_counts(replay: ReplayId) -> ReplayCounts;
     Read attempts(job: JobId) -> Vec<AttemptRow>;
     Read job_events(job: JobId) -> Vec<Event>;
@@ -89,7 +89,7 @@ verbs! {
     Read dead_letter(offset: Offset) -> Option<DeadRow>;
     Read groups(filter: GroupFilter, page: PageRequest) -> Page<GroupRow>;
     Read counts() -> Counts;
-    Read queue() -> QueueStats;
+    Read queues() -> Vec<WorkloadQueue>;
     Write expire(jobs: Vec<JobId>) -> Vec<Acted>;
     Write purge(chunk: Purge) -> Purged;
     Write purge_events(upto: EventSeq, limit: usize) -> u64;

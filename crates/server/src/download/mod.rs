@@ -126,7 +126,10 @@ pub(crate) fn unreadable(job: &Owned, error: BlobError) -> Refusal {
         BlobError::NotFound { .. } => job.gone(),
         BlobError::Range { bytes } => {
             let text = format!("The range lies outside of the {bytes} bytes.");
-            Refusal::new(Code::ValidationInvalidField, text).status(StatusCode::RANGE_NOT_SATISFIABLE)
+            let whole = format!("bytes */{bytes}");
+            Refusal::new(Code::ValidationInvalidField, text)
+                .status(StatusCode::RANGE_NOT_SATISFIABLE)
+                .header(header::CONTENT_RANGE, &whole)
         }
         error => Refusal::from(error).job(job.id),
     }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::{EventSeq, Owner};
+use redrive_model::EventSeq;
 use redrive_store::{Event, StoreError};
 use tokio::sync::{Mutex, Notify, Semaphore, mpsc};
 
@@ -18,6 +18,7 @@ pub(crate) use stream::stream;
 use crate::limits::Limits;
 use crate::own::Desk;
 use crate::refusal::Refusal;
+use crate::session::Session;
 use crate::upload::overloaded;
 
 /// Events that are read at once.
@@ -53,7 +54,7 @@ struct State {
 }
 
 struct Listener {
-    owner: Owner,
+    session: Session,
     sender: mpsc::Sender<Arc<Event>>,
 }
 
@@ -122,18 +123,23 @@ impl Feed {
         // Nobody else moves the position while somebody listens.
         if state.position == position {
             for event in &events {
-                state.hand_out(&Arc::new(event.clone()));
+                state.hand_out(&Arc::new(event.clone()), self.desk.is_chore(event));
             }
         }
         Ok(Some(events.len()))
     }
 
     /// Begins to listen, behind the event that the client saw last, or now.
-    pub(crate) async fn listen(&self, owner: &Owner, after: Option<EventSeq>) -> Result<Listening, Refusal> {
+    pub(crate) async fn listen(
+        &self,
+        session: &Session,
+        after: Option<EventSeq>,
+    ) -> Result<Listening, Refusal> {
         let (position, coming, missed) = {
             let mut state = self.state.lock().await;
             state.listeners.retain(|_, listener| !listener.sender.is_closed());
-            let own = state.listeners.values().filter(|listener| listener.owner == *owner).count();
+            let owner = session.owner();
+            let own = state.listeners.values().filter(|listener| listener.session.owner() == owner).count();
             if state.listeners.len() >= self.most || own >= self.each {
                 return Err(overloaded("Too many event streams at once."));
             }
@@ -144,15 +150,15 @@ impl Feed {
             let (sender, coming) = mpsc::channel(self.buffer);
             let id = state.next;
             state.next += 1;
-            state.listeners.insert(id, Listener { owner: owner.clone(), sender });
-            (state.position, coming, state.kept_since(after, owner))
+            state.listeners.insert(id, Listener { session: session.clone(), sender });
+            (state.position, coming, state.kept_since(after, session))
         };
         self.wake.notify_one();
         let mut listening = Listening { missed: Vec::new(), reset: false, position, coming };
         match (after, missed) {
             (None, _) => {}
             (Some(_), Some(missed)) => listening.missed = missed,
-            (Some(after), None) => match self.missed(owner, after, position).await? {
+            (Some(after), None) => match self.missed(session, after, position).await? {
                 Some(missed) => listening.missed = missed,
                 None => listening.reset = true,
             },
@@ -160,10 +166,10 @@ impl Feed {
         Ok(listening)
     }
 
-    /// What an owner missed, from the table; nothing when it is too much or no longer there.
+    /// What a session missed, from the table; nothing when it is too much or no longer there.
     async fn missed(
         &self,
-        owner: &Owner,
+        session: &Session,
         after: EventSeq,
         upto: EventSeq,
     ) -> Result<Option<Vec<Arc<Event>>>, Refusal> {
@@ -180,7 +186,9 @@ impl Feed {
             if seen > MOST_MISSED {
                 return Ok(None);
             }
-            let own = events.into_iter().filter(|e| e.seq <= upto && e.owner.as_ref() == Some(owner));
+            let own = events
+                .into_iter()
+                .filter(|e| e.seq <= upto && session.may_see(e.owner.as_ref()) && !self.desk.is_chore(e));
             missed.extend(own.map(Arc::new));
             position = last;
         }
@@ -196,25 +204,28 @@ impl State {
         (self.position, self.kept_after) = (position, position);
     }
 
-    fn hand_out(&mut self, event: &Arc<Event>) {
+    fn hand_out(&mut self, event: &Arc<Event>, is_chore: bool) {
         self.position = event.seq;
+        if is_chore {
+            return;
+        }
         self.kept.push_back(Arc::clone(event));
         if self.kept.len() > KEPT
             && let Some(old) = self.kept.pop_front()
         {
             self.kept_after = old.seq;
         }
-        let Some(owner) = &event.owner else { return };
         // One who does not keep up is dropped.
         self.listeners.retain(|_, listener| {
-            listener.owner != *owner || listener.sender.try_send(Arc::clone(event)).is_ok()
+            !listener.session.may_see(event.owner.as_ref())
+                || listener.sender.try_send(Arc::clone(event)).is_ok()
         });
     }
 
-    /// What an owner missed, when memory goes back that far.
-    fn kept_since(&self, after: Option<EventSeq>, owner: &Owner) -> Option<Vec<Arc<Event>>> {
+    /// What a session missed, when memory goes back that far.
+    fn kept_since(&self, after: Option<EventSeq>, session: &Session) -> Option<Vec<Arc<Event>>> {
         let after = after.filter(|after| *after >= self.kept_after)?;
-        let own = self.kept.iter().filter(|e| e.seq > after && e.owner.as_ref() == Some(owner));
+        let own = self.kept.iter().filter(|e| e.seq > after && session.may_see(e.owner.as_ref()));
         Some(own.cloned().collect())
     }
 }

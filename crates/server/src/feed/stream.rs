@@ -1,4 +1,4 @@
-//! `GET /api/events/stream`: own events as server-sent events.
+//! `GET /api/events/stream`: own events, for operators all, as server-sent events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::view;
 /// A client that was cut off comes back after this.
 const COME_BACK: Duration = Duration::from_secs(2);
 
-/// Own events as they happen. Each has its sequence as id, its type as name and an `Event` as data. `reset` means: more was
+/// Own events as they happen, for operators those of all jobs. Each has its sequence as id, its type as name and an `Event` as data. `reset` means: more was
 /// missed than can be told, look at everything anew.
 #[utoipa::path(get, path = "/api/events/stream", tag = "events",
     params(("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen; what came after it follows")),
@@ -35,7 +35,7 @@ pub(crate) async fn stream(
     let after = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     // What is no number of ours is as good as none.
     let after = after.and_then(|text| text.trim().parse::<i64>().ok()).filter(|n| *n >= 0).map(EventSeq);
-    let listening = app.feed().listen(session.owner(), after).await?;
+    let listening = app.feed().listen(&session, after).await?;
     let hello = Message::default().retry(COME_BACK).comment("hello");
     let reset = listening.reset.then(|| {
         let id = listening.position.to_string();

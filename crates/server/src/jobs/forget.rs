@@ -27,7 +27,7 @@ pub(crate) async fn forget_me(
         let mut cursor = None;
         loop {
             let page = PageRequest { limit: 200, cursor };
-            let page = app.desk().list(&session, JobFilter::default(), page).await?;
+            let page = app.desk().list_own(&session, JobFilter::default(), page).await?;
             for job in &page.jobs {
                 forget(&app, job).await?;
             }

@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::upload::is_active;
 use crate::view;
 
-/// Own jobs, newest first.
+/// Own jobs, newest first; for operators all.
 #[utoipa::path(get, path = "/api/jobs", tag = "jobs", params(ListQuery), responses(
     (status = 200, body = JobList),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
@@ -37,7 +37,7 @@ pub(crate) async fn list(
         active_count += if is_active(count.shown) { count.jobs } else { 0 };
         counts.insert(count.shown.as_str().to_owned(), count.jobs);
     }
-    let jobs = view::jobs(&page.jobs).await?;
+    let jobs = view::jobs(app.desk(), &page.jobs).await?;
     let timestamp = app.desk().now().await?;
     Ok(Json(JobList { jobs, active_count, counts, next_cursor: page.next, timestamp }))
 }
@@ -55,7 +55,7 @@ pub(crate) async fn one(job: Owned) -> Result<Json<Job>, Refusal> {
     (status = 200, body = Vec<Attempt>),
     (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn attempts(job: Owned) -> Result<Json<Vec<Attempt>>, Refusal> {
-    Ok(Json(job.attempts().await?.iter().map(view::attempt).collect()))
+    Ok(Json(job.attempts().await?.iter().map(|row| view::attempt(&job, row)).collect()))
 }
 
 /// Its transitions, oldest first.
@@ -77,10 +77,10 @@ pub(crate) async fn explain(job: Owned) -> Result<Json<Explanation>, Refusal> {
     let past = story
         .past
         .iter()
-        .map(|past| Step { attempt: view::attempt(&past.attempt), rule: past.rule.map(str::to_owned) });
+        .map(|past| Step { attempt: view::attempt(&job, &past.attempt), rule: past.rule.map(str::to_owned) });
     Ok(Json(Explanation {
         job: view::job(&job).await?,
-        now: public_now(&story),
+        now: if job.for_operator() { story.now.clone() } else { public_now(&story) },
         what_we_do: entry.map(|entry| entry.what_we_do.to_owned()),
         what_you_can_do: entry.map(|entry| entry.what_you_can_do.to_owned()),
         past: past.collect(),

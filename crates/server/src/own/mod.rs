@@ -1,14 +1,14 @@
 //! The one way to jobs.
 //!
 //! [`Desk`] alone holds the engine, and its field is private to this module: a handler gets a job only as [`Owned`], and an
-//! [`Owned`] is made only after its owner was compared with the session's. "Not yours" and "not there" are the same refusal
-//! after the same work.
+//! [`Owned`] is made only after the session was asked whether it may see it ([`Session::may_see`]). "Not yours" and "not there"
+//! are the same refusal after the same work; operators, who see everything, are told that it is not there.
 
 mod owned;
 
 use redrive_convert::Pdf;
-use redrive_engine::{Engine, Enqueue, Failure};
-use redrive_model::{EventSeq, JobId, Timestamp};
+use redrive_engine::{AuditReport, Engine, Enqueue, Failure};
+use redrive_model::{EventSeq, JobId, Shown, State, Timestamp, WorkloadName};
 use redrive_store::{
     BreakerRow, Counts, EnqueueReply, Event, Idempotency, JobFilter, PageRequest, QueueStats, SessionKey,
     SessionLife, SessionRow, ShownCount,
@@ -16,6 +16,7 @@ use redrive_store::{
 
 pub(crate) use owned::Owned;
 
+use crate::operator::Operator;
 use crate::refusal::Refusal;
 use crate::session::Session;
 
@@ -40,31 +41,93 @@ impl Desk {
 
     // --- a session's own ---------------------------------------------------------------------------------------
 
-    /// A job of this session; the same refusal for one of somebody else and for none.
+    /// A job that this session may see; the same refusal for one of somebody else and for none.
     pub(crate) async fn owned(&self, session: &Session, id: JobId) -> Result<Owned, Refusal> {
         let row = self.engine.job(id).await?;
-        match row.filter(|row| row.owner.as_ref() == Some(session.owner())) {
+        match row.filter(|row| session.may_see(row.owner.as_ref())) {
             Some(row) => Ok(Owned::new(self.engine.clone(), session.clone(), row)),
-            None => Err(Refusal::forbidden()),
+            None => Err(session.missing()),
         }
     }
 
-    /// A page of this session's jobs. Whatever the filter says about owners, it is this one.
+    /// A page of the jobs that this session may see: its own, whatever the filter says about owners; for operators all, and the
+    /// engine's own only when they ask for such a workload by name.
     pub(crate) async fn list(
         &self,
         session: &Session,
         filter: JobFilter,
         page: PageRequest,
     ) -> Result<OwnedPage, Refusal> {
+        if !session.is_operator() {
+            return self.list_own(session, filter, page).await;
+        }
+        let chores_too = filter.workload.is_some();
+        let mut page = self.page(session, filter, page).await?;
+        page.jobs.retain(|job| chores_too || !self.engine.is_chore(&job.workload));
+        Ok(page)
+    }
+
+    /// A page of the jobs that are this session's own, also when it may see more.
+    pub(crate) async fn list_own(
+        &self,
+        session: &Session,
+        filter: JobFilter,
+        page: PageRequest,
+    ) -> Result<OwnedPage, Refusal> {
         let filter = JobFilter { owner: Some(session.owner().clone()), ..filter };
+        self.page(session, filter, page).await
+    }
+
+    async fn page(
+        &self,
+        session: &Session,
+        filter: JobFilter,
+        page: PageRequest,
+    ) -> Result<OwnedPage, Refusal> {
         let page = self.engine.store().jobs(filter, page).await?;
         let own = |row| Owned::new(self.engine.clone(), session.clone(), row);
         Ok(OwnedPage { jobs: page.rows.into_iter().map(own).collect(), next: page.next })
     }
 
-    /// How many jobs this session has, by what people see.
+    /// How many jobs this session may see, by what people see.
     pub(crate) async fn counts(&self, session: &Session) -> Result<Vec<ShownCount>, Refusal> {
+        if session.is_operator() {
+            return self.all_counts().await;
+        }
+        self.own_counts(session).await
+    }
+
+    /// How many jobs this session has, by what people see.
+    pub(crate) async fn own_counts(&self, session: &Session) -> Result<Vec<ShownCount>, Refusal> {
         Ok(self.engine.store().owner_counts(session.owner()).await?)
+    }
+
+    /// How many jobs there are, without the engine's own.
+    async fn all_counts(&self) -> Result<Vec<ShownCount>, Refusal> {
+        let (lanes, queue) = (self.lanes().await?, self.queue().await?);
+        let ended = |state: State| {
+            let of = lanes.states.iter().filter(|count| count.state == state);
+            of.filter(|count| !self.engine.is_chore(&count.workload)).map(|count| count.jobs).sum()
+        };
+        let counts = [
+            (Shown::Queued, queue.ready),
+            (Shown::Scheduled, queue.scheduled),
+            (Shown::WaitingRetry, queue.waiting_retry),
+            (Shown::Held, queue.held),
+            (Shown::Processing, queue.processing),
+            (Shown::Complete, ended(State::Complete)),
+            (Shown::Failed, ended(State::Failed)),
+            (Shown::Cancelled, ended(State::Cancelled)),
+        ];
+        let counts = counts.into_iter().filter(|(_, jobs)| *jobs > 0);
+        Ok(counts.map(|(shown, jobs)| ShownCount { shown, jobs }).collect())
+    }
+
+    /// What the jobs of a page were asked to convert, with one look.
+    pub(crate) async fn pdfs(&self, jobs: &[Owned]) -> Result<Vec<Option<Pdf>>, Refusal> {
+        let of: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
+        let payloads = self.engine.store().payloads(of).await?;
+        Ok(jobs.iter().zip(payloads).map(|(job, payload)| job.read(payload)).collect())
     }
 
     /// Hands in a conversion for this session.
@@ -112,7 +175,11 @@ impl Desk {
     }
 
     pub(crate) async fn end_session(&self, session: &Session) -> Result<bool, Refusal> {
-        Ok(self.engine.store().end_session(session.key()).await?)
+        self.end_key(session.key()).await
+    }
+
+    pub(crate) async fn end_key(&self, key: SessionKey) -> Result<bool, Refusal> {
+        Ok(self.engine.store().end_session(key).await?)
     }
 
     pub(crate) async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64, Refusal> {
@@ -130,8 +197,24 @@ impl Desk {
         Ok(self.engine.store().now().await?)
     }
 
+    /// The queue, without the engine's own jobs.
     pub(crate) async fn queue(&self) -> Result<QueueStats, Refusal> {
-        Ok(self.engine.store().queue().await?)
+        Ok(self.engine.queues().await?.iter().map(|queue| queue.stats).sum())
+    }
+
+    /// Whether an event is of the engine's own jobs.
+    pub(crate) fn is_chore(&self, event: &Event) -> bool {
+        event.workload.as_ref().is_some_and(|workload| self.is_own(workload))
+    }
+
+    /// Whether a workload is the engine's own.
+    pub(crate) fn is_own(&self, workload: &WorkloadName) -> bool {
+        self.engine.is_chore(workload)
+    }
+
+    /// Looks at every job, for operators.
+    pub(crate) async fn audit(&self, _: Operator) -> Result<AuditReport, Refusal> {
+        Ok(self.engine.audit().await?)
     }
 
     pub(crate) async fn breakers(&self) -> Result<Vec<BreakerRow>, Refusal> {

@@ -1,4 +1,4 @@
-//! A job whose owner asks for it, and what may be done with it.
+//! A job that whoever asks may see, and what may be done with it.
 
 use std::ops::Deref;
 
@@ -7,13 +7,13 @@ use axum::http::request::Parts;
 use redrive_convert::Pdf;
 use redrive_engine::{By, Engine, EngineError, Explanation, Input};
 use redrive_model::{Code, JobId};
-use redrive_store::{Acted, AttemptRow, Event, JobRow};
+use redrive_store::{Acted, AttemptRow, Event, JobRow, Payload};
 
 use crate::app::App;
 use crate::refusal::Refusal;
 use crate::session::{Session, Visit};
 
-/// A job of the session that asks. It reads like its row.
+/// A job that the session that asks may see. It reads like its row.
 #[derive(Clone)]
 pub(crate) struct Owned {
     engine: Engine,
@@ -37,11 +37,12 @@ impl Owned {
 
     /// What the job was asked to convert; `None` for another kind of job.
     pub(crate) async fn pdf(&self) -> Result<Option<Pdf>, Refusal> {
-        if self.row.workload.as_str() != Pdf::WORKLOAD {
-            return Ok(None);
-        }
-        let payload = self.engine.store().payload(self.row.id).await?;
-        Ok(payload.and_then(|payload| serde_json::from_slice(&payload.input).ok()))
+        Ok(self.read(self.engine.store().payload(self.row.id).await?))
+    }
+
+    pub(super) fn read(&self, payload: Option<Payload>) -> Option<Pdf> {
+        let payload = payload.filter(|_| self.row.workload.as_str() == Pdf::WORKLOAD)?;
+        serde_json::from_slice(&payload.input).ok()
     }
 
     /// Its executions, oldest first.
@@ -56,14 +57,14 @@ impl Owned {
 
     /// Why it is where it is.
     pub(crate) async fn explain(&self) -> Result<Explanation, Refusal> {
-        self.engine.explain(self.row.id).await?.ok_or_else(Refusal::forbidden)
+        self.engine.explain(self.row.id).await?.ok_or_else(|| self.session.missing())
     }
 
     /// As it is now.
     pub(crate) async fn again(&self) -> Result<Self, Refusal> {
         match self.engine.job(self.row.id).await? {
-            Some(row) if row.owner.as_ref() == Some(self.session.owner()) => Ok(Self { row, ..self.clone() }),
-            Some(_) | None => Err(Refusal::forbidden()),
+            Some(row) if self.session.may_see(row.owner.as_ref()) => Ok(Self { row, ..self.clone() }),
+            Some(_) | None => Err(self.session.missing()),
         }
     }
 
@@ -87,6 +88,11 @@ impl Owned {
         Ok(())
     }
 
+    /// Whether it is shown to an operator, who sees whose it is and what went wrong inside.
+    pub(crate) fn for_operator(&self) -> bool {
+        self.session.is_operator()
+    }
+
     /// The most executions that its kind of job has, unless its own row says otherwise.
     pub(crate) fn policy_cap(&self) -> Option<u32> {
         self.engine.policy_cap(&self.row.workload)
@@ -102,7 +108,7 @@ impl Owned {
         let id = self.row.id;
         match acted {
             Some(Acted::Done) => Ok(()),
-            Some(Acted::NotFound) | None => Err(Refusal::forbidden()),
+            Some(Acted::NotFound) | None => Err(self.session.missing()),
             Some(Acted::SourceGone) => Err(self.gone()),
             Some(Acted::WrongState(_)) => Err(self.wrong_state()),
             // The twin has the same owner: its id is no secret.
@@ -123,7 +129,7 @@ impl Owned {
     }
 
     fn by(&self) -> By {
-        By::new(self.session.owner().as_str())
+        By::new(self.session.actor())
     }
 }
 
@@ -138,7 +144,7 @@ impl FromRequestParts<App> for Owned {
         let id = id.and_then(|Path(text)| text.parse::<JobId>().ok());
         match id {
             Some(id) => app.desk().owned(&session, id).await,
-            None => Err(Refusal::forbidden()),
+            None => Err(session.missing()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The cookie that holds a session's secret.
+//! The cookies that hold secrets: of a session, and of an operator who has signed in.
 
 use std::time::Duration;
 
@@ -10,23 +10,35 @@ use super::secret::Secret;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Jar {
     secure: bool,
+    operator: bool,
 }
 
 impl Jar {
     /// For a public address on https, or not.
     pub(crate) const fn new(secure: bool) -> Self {
-        Self { secure }
+        Self { secure, operator: false }
+    }
+
+    /// The operators' jar. Theirs comes with no request that another site has begun.
+    pub(crate) const fn operator(self) -> Self {
+        Self { operator: true, ..self }
     }
 
     const fn name(self) -> &'static str {
-        if self.secure { "__Host-redrive" } else { "redrive" }
+        match (self.operator, self.secure) {
+            (false, true) => "__Host-redrive",
+            (false, false) => "redrive",
+            (true, true) => "__Host-redrive-operator",
+            (true, false) => "redrive-operator",
+        }
     }
 
     const fn marks(self) -> &'static str {
-        if self.secure {
-            "; Path=/; HttpOnly; SameSite=Lax; Secure"
-        } else {
-            "; Path=/; HttpOnly; SameSite=Lax"
+        match (self.operator, self.secure) {
+            (false, true) => "; Path=/; HttpOnly; SameSite=Lax; Secure",
+            (false, false) => "; Path=/; HttpOnly; SameSite=Lax",
+            (true, true) => "; Path=/; HttpOnly; SameSite=Strict; Secure",
+            (true, false) => "; Path=/; HttpOnly; SameSite=Strict",
         }
     }
 
@@ -51,12 +63,8 @@ impl Jar {
     }
 
     /// The cookie that takes it away.
-    pub(crate) fn removed(self) -> HeaderValue {
-        HeaderValue::from_static(if self.secure {
-            "__Host-redrive=; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=0"
-        } else {
-            "redrive=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"
-        })
+    pub(crate) fn removed(self) -> Option<HeaderValue> {
+        HeaderValue::from_str(&format!("{}={}; Max-Age=0", self.name(), self.marks())).ok()
     }
 }
 
@@ -67,11 +75,25 @@ mod tests {
     #[test]
     fn the_cookie_is_marked_and_reads_back() {
         let secret = Secret::parse(&"ab".repeat(32)).unwrap();
-        for (secure, expected) in [
-            (true, "__Host-redrive=SECRET; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=60"),
-            (false, "redrive=SECRET; Path=/; HttpOnly; SameSite=Lax; Max-Age=60"),
+        let (people, operators) = (|secure| Jar::new(secure), |secure| Jar::new(secure).operator());
+        for (jar, other, expected) in [
+            (
+                people(true),
+                people(false),
+                "__Host-redrive=SECRET; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=60",
+            ),
+            (people(false), people(true), "redrive=SECRET; Path=/; HttpOnly; SameSite=Lax; Max-Age=60"),
+            (
+                operators(true),
+                people(true),
+                "__Host-redrive-operator=SECRET; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=60",
+            ),
+            (
+                operators(false),
+                people(false),
+                "redrive-operator=SECRET; Path=/; HttpOnly; SameSite=Strict; Max-Age=60",
+            ),
         ] {
-            let jar = Jar::new(secure);
             let cookie = jar.cookie(&secret, Duration::from_secs(60)).unwrap();
             assert!(cookie.is_sensitive());
             assert_eq!(cookie.to_str().unwrap().replace(&secret.text(), "SECRET"), expected);
@@ -79,7 +101,7 @@ mod tests {
             let sent = cookie.to_str().unwrap().split(';').next().unwrap();
             headers.insert(header::COOKIE, format!("a=b; {sent}; c=d").parse().unwrap());
             assert_eq!(jar.secret(&headers), Some(secret.clone()));
-            assert_eq!(Jar::new(!secure).secret(&headers), None, "the other name is not believed");
+            assert_eq!(other.secret(&headers), None, "another name is not believed");
         }
     }
 }

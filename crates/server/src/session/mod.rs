@@ -2,10 +2,14 @@
 //!
 //! A request is looked at only when a handler wants to know ([`Visit::known`]), and a session is begun only when one is needed
 //! ([`Visit::open`]). An id that we did not make, or whose time is over, is never adopted: its bearer gets a fresh one.
+//!
+//! An operator is a session that may see more: one with a token, or one whose browser has signed in. Without a session of its own
+//! it owns what it uploads as `operator`.
 
 mod cookie;
 mod secret;
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{FromRequestParts, Request, State};
@@ -14,30 +18,73 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use redrive_model::{Code, Owner};
-use redrive_store::SessionKey;
+use redrive_store::{SessionKey, SessionLife};
 use tokio::sync::OnceCell;
 
 use crate::app::App;
-use crate::rates::{address, too_often};
+use crate::operator::{self, Hash, Operator};
+use crate::peer::Peer;
+use crate::rates::too_often;
 use crate::refusal::Refusal;
 
 pub(crate) use cookie::Jar;
 pub(crate) use secret::Secret;
+
+/// Whose operators' jobs are, when no session is there to own them.
+const OPERATOR: &str = "operator";
 
 /// A session that lives. The only thing that opens jobs.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     key: SessionKey,
     owner: Owner,
+    operator: Option<Operator>,
 }
 
 impl Session {
     fn of(key: SessionKey) -> Result<Self, Refusal> {
         // Half of the hash is enough to be the only one, and useless to whoever reads it.
         let half = key.as_bytes().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-        let owner = Owner::new(format!("s:{half}"))
-            .map_err(|_| Refusal::new(Code::SystemInternal, "A session has no owner."))?;
-        Ok(Self { key, owner })
+        Ok(Self { key, owner: owner(format!("s:{half}"))?, operator: None })
+    }
+
+    /// An operator's, with or without a session of its own.
+    fn of_operator(own: Option<Self>, operator: Operator) -> Result<Self, Refusal> {
+        let own = match own {
+            Some(own) => own,
+            None => Self {
+                key: SessionKey::from_bytes([0; 32]),
+                owner: owner(OPERATOR.to_owned())?,
+                operator: None,
+            },
+        };
+        Ok(Self { operator: Some(operator), ..own })
+    }
+
+    /// The one decision about who may see what: one's own, and operators everything.
+    pub(crate) fn may_see(&self, owner: Option<&Owner>) -> bool {
+        self.operator.is_some() || owner == Some(&self.owner)
+    }
+
+    /// Whether everything may be seen.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.operator.is_some()
+    }
+
+    /// What is answered for a job that is not there: to all but operators it is the same as for one that is not theirs.
+    pub(crate) fn missing(&self) -> Refusal {
+        match self.operator {
+            Some(_) => Refusal::new(Code::NotFound, "There is no such job."),
+            None => Refusal::forbidden(),
+        }
+    }
+
+    /// Who the audit trail says did it.
+    pub(crate) fn actor(&self) -> &str {
+        match self.operator {
+            Some(operator) => operator.name(),
+            None => self.owner.as_str(),
+        }
     }
 
     /// Whose jobs these are.
@@ -51,43 +98,89 @@ impl Session {
     }
 }
 
+fn owner(name: String) -> Result<Owner, Refusal> {
+    Owner::new(name).map_err(|_| Refusal::new(Code::SystemInternal, "A session has no owner."))
+}
+
 /// One request's session, found out at most once.
 #[derive(Debug, Clone)]
 pub(crate) struct Visit(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    from: IpAddr,
     offered: Option<SessionKey>,
+    /// The token that it was sent with.
+    token: Option<Hash>,
+    /// What a browser that has signed in brings.
+    signed_in: Option<SessionKey>,
     known: OnceCell<Option<Session>>,
     opened: OnceCell<Session>,
     /// Made by this request, for its cookie.
     made: OnceLock<Secret>,
     /// Ended by this request.
     ended: OnceLock<()>,
+    /// Signed in or out by this request.
+    operator_made: OnceLock<Secret>,
+    operator_ended: OnceLock<()>,
 }
 
 impl Visit {
-    /// The session that the request came with, if it lives.
+    /// The session that the request came with, if it lives. A token that is wrong is refused, never ignored.
     pub(crate) async fn known(&self, app: &App) -> Result<Option<Session>, Refusal> {
-        let Some(key) = self.0.offered else { return Ok(None) };
         let known = self.0.known.get_or_try_init(|| async {
-            let limits = app.limits();
-            let Some(row) = app.desk().session(key, limits.session).await? else { return Ok(None) };
-            if row.unseen >= limits.seen_every {
-                app.desk().touch_session(key).await?;
+            let operator = self.find_operator(app).await?;
+            let own = match self.0.offered {
+                Some(key) if lives(app, key, app.limits().session).await? => Some(Session::of(key)?),
+                Some(_) | None => None,
+            };
+            match operator {
+                Some(operator) => Session::of_operator(own, operator).map(Some),
+                None => Ok(own),
             }
-            Session::of(key).map(Some)
         });
         known.await.cloned()
     }
 
+    /// The operator who asks, if it is one.
+    pub(crate) async fn operator(&self, app: &App) -> Result<Option<Operator>, Refusal> {
+        Ok(self.known(app).await?.and_then(|session| session.operator))
+    }
+
+    async fn find_operator(&self, app: &App) -> Result<Option<Operator>, Refusal> {
+        if let Some(token) = &self.0.token {
+            // One who has been wrong too often is not even looked at.
+            let wrong = &app.meters().wrong_keys;
+            wrong.check(&self.0.from).map_err(too_often)?;
+            if let Some(operator) = app.operators().bearer(token) {
+                return Ok(Some(operator));
+            }
+            wrong.take(&self.0.from, 1.0).map_err(too_often)?;
+            tracing::warn!(event = "operator.refused", address = %self.0.from, "a wrong token");
+            return Err(operator::needed());
+        }
+        let Some(key) = self.0.signed_in else { return Ok(None) };
+        Ok(lives(app, key, app.limits().operator_session).await?.then_some(Operator::SIGNED_IN))
+    }
+
+    /// The operator's cookie goes with this answer.
+    pub(crate) fn sign_in(&self, secret: Secret) {
+        let _ = self.0.operator_made.set(secret);
+    }
+
+    /// The operator's cookie is taken away with this answer; what it stood for is to be ended.
+    pub(crate) fn sign_out(&self) -> Option<SessionKey> {
+        let _ = self.0.operator_ended.set(());
+        self.0.signed_in
+    }
+
     /// The session that the request came with, or a fresh one.
-    async fn open(&self, app: &App, from: std::net::IpAddr) -> Result<Session, Refusal> {
+    async fn open(&self, app: &App) -> Result<Session, Refusal> {
         if let Some(session) = self.known(app).await? {
             return Ok(session);
         }
         let opened = self.0.opened.get_or_try_init(|| async {
-            app.meters().sessions.take(&from, 1.0).map_err(too_often)?;
+            app.meters().sessions.take(&self.0.from, 1.0).map_err(too_often)?;
             let secret = Secret::fresh()?;
             let session = Session::of(secret.key())?;
             app.desk().open_session(session.key).await?;
@@ -103,25 +196,49 @@ impl Visit {
     }
 }
 
-/// Makes the visit of each request, and sets its cookie.
+/// Whether a session lives; when it was last seen is noted now and then.
+async fn lives(app: &App, key: SessionKey, life: SessionLife) -> Result<bool, Refusal> {
+    let Some(row) = app.desk().session(key, life).await? else { return Ok(false) };
+    if row.unseen >= app.limits().seen_every {
+        app.desk().touch_session(key).await?;
+    }
+    Ok(true)
+}
+
+/// Makes the visit of each request, and sets its cookies.
 pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let jar = app.jar();
-    let offered = jar.secret(request.headers()).map(|secret| secret.key());
+    let (jar, headers) = (app.jar(), request.headers());
+    let peer = Peer::of(request.extensions(), headers, &app.limits().trusted_proxies);
+    let signed_in = jar.operator().secret(headers);
     let visit = Visit(Arc::new(Inner {
-        offered,
+        from: peer.0,
+        offered: jar.secret(headers).map(|secret| secret.key()),
+        token: operator::sent_token(headers),
+        signed_in: signed_in.map(|secret| app.operators().session_key(&secret)),
         known: OnceCell::new(),
         opened: OnceCell::new(),
         made: OnceLock::new(),
         ended: OnceLock::new(),
+        operator_made: OnceLock::new(),
+        operator_ended: OnceLock::new(),
     }));
+    request.extensions_mut().insert(peer);
     request.extensions_mut().insert(visit.clone());
     let mut response = next.run(request).await;
-    let cookie = match (visit.0.ended.get(), visit.0.made.get()) {
-        (Some(()), _) => Some(jar.removed()),
-        (None, Some(secret)) => jar.cookie(secret, app.limits().session.absolute),
+    let cookie = |jar: Jar, ended: &OnceLock<()>, made: &OnceLock<Secret>, life: SessionLife| match (
+        ended.get(),
+        made.get(),
+    ) {
+        (Some(()), _) => jar.removed(),
+        (None, Some(secret)) => jar.cookie(secret, life.absolute),
         (None, None) => None,
     };
-    if let Some(cookie) = cookie {
+    let (inner, limits) = (&visit.0, app.limits());
+    let cookies = [
+        cookie(jar, &inner.ended, &inner.made, limits.session),
+        cookie(jar.operator(), &inner.operator_ended, &inner.operator_made, limits.operator_session),
+    ];
+    for cookie in cookies.into_iter().flatten() {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response
@@ -142,6 +259,6 @@ impl FromRequestParts<App> for Session {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
         let visit = Visit::from_request_parts(parts, app).await?;
-        visit.open(app, address(&parts.extensions)).await
+        visit.open(app).await
     }
 }

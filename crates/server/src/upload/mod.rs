@@ -44,7 +44,8 @@ pub(crate) struct UploadForm {
     /// The PDF.
     #[schema(format = Binary, content_media_type = "application/pdf")]
     file: String,
-    /// Which mapping; the first of `/api/mappings` unless said.
+    /// Which mapping; the first of `/api/mappings` unless said. Send it before the file: what does not exist is then refused
+    /// before the file is read.
     mapping: Option<String>,
 }
 
@@ -82,7 +83,7 @@ pub(crate) async fn upload(
             return Err(reject(&app, session, name, mapping, bytes, why).await);
         }
     };
-    if announced.is_none() {
+    if announced.is_none() && !session.is_operator() {
         // It was not charged before.
         let _ = app.meters().bytes.take(session.owner(), received.sealed.bytes() as f64);
     }

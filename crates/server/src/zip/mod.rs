@@ -94,7 +94,7 @@ async fn named(app: &App, session: &Session, ids: &str) -> Result<Vec<Owned>, Re
         if jobs.len() >= app.limits().zip_entries {
             return Err(too_many(app));
         }
-        let id = id.parse::<JobId>().map_err(|_| Refusal::forbidden())?;
+        let id = id.parse::<JobId>().map_err(|_| session.missing())?;
         jobs.push(app.desk().owned(session, id).await?);
     }
     Ok(jobs)
@@ -106,7 +106,7 @@ async fn newest(app: &App, session: &Session) -> Result<Vec<Owned>, Refusal> {
     let (mut jobs, mut cursor) = (Vec::new(), None);
     loop {
         let filter = JobFilter { shown: Some(Shown::Complete), ..JobFilter::default() };
-        let page = app.desk().list(session, filter, PageRequest { limit: 200, cursor }).await?;
+        let page = app.desk().list_own(session, filter, PageRequest { limit: 200, cursor }).await?;
         jobs.extend(page.jobs.into_iter().filter(crate::view::can_download));
         cursor = page.next;
         if cursor.is_none() || jobs.len() >= most {

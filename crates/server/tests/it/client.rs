@@ -54,19 +54,32 @@ pub(crate) struct Client {
     http: reqwest::Client,
     url: String,
     pub(crate) cookie: Option<String>,
+    token: Option<String>,
 }
 
 impl Client {
     pub(crate) fn new(url: &str) -> Self {
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { http, url: url.to_owned(), cookie: None }
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
+        Self { http, url: url.to_owned(), cookie: None, token: None }
+    }
+
+    pub(crate) fn with_token(self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self }
     }
 
     pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let request = self.http.request(method, format!("{}{path}", self.url));
-        match &self.cookie {
+        let request = match &self.cookie {
             Some(cookie) => request.header(COOKIE, cookie),
+            None => request,
+        };
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
             None => request,
         }
     }

@@ -60,6 +60,7 @@ async fn parts_are_sent_as_asked() {
     }
     let outside = client.ask("GET", &path, &[("range", "bytes=23-")]).await;
     assert_eq!((outside.status, outside.code().as_str()), (416, "VALIDATION_INVALID_FIELD"));
+    assert_eq!(outside.header("content-range"), Some("bytes */23"), "it says how much there is");
 }
 
 #[tokio::test]
@@ -74,9 +75,11 @@ async fn a_damaged_result_is_never_whole() {
     bytes[150_000] = b'y';
     std::fs::write(&file, &bytes).unwrap();
     let path = format!("/api/jobs/{id}/download");
-    let response = client.request("GET", &path).send().await.unwrap();
-    assert_eq!(response.status(), 200);
-    assert!(response.bytes().await.is_err(), "the connection must be cut");
+    // The cut may come before or after the head has left.
+    if let Ok(response) = client.request("GET", &path).send().await {
+        assert_eq!(response.status(), 200);
+        assert!(response.bytes().await.is_err(), "the connection must be cut");
+    }
     let part = client.ask("GET", &path, &[("range", "bytes=0-9")]).await;
     assert_eq!((part.status, part.code().as_str()), (500, "IO_ERROR"));
     std::fs::remove_file(&file).unwrap();

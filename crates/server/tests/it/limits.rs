@@ -121,3 +121,33 @@ async fn uploads_at_once_have_a_number() {
     assert_eq!(first.await.unwrap().unwrap().status(), 201);
     assert_eq!(client.upload("b.pdf", &pdf(2), None).await.status, 201, "the place is free again");
 }
+
+#[tokio::test]
+async fn a_disk_that_fills_up_is_told_before_it_is_full() {
+    let low = World::with(|setup| setup.limits.room = Room { soft: u64::MAX, hard: 0 }).await;
+    let status = low.client().get("/api/status").await.json();
+    assert_eq!((status["disk"].as_str(), status["accepting"].as_bool()), (Some("low"), Some(true)));
+    assert_eq!(low.client().upload("a.pdf", &pdf(1), None).await.status, 201, "still taken");
+    let full = World::with(|setup| setup.limits.room = Room { soft: u64::MAX, hard: u64::MAX }).await;
+    assert_eq!(full.client().get("/api/status").await.json()["disk"], "full");
+    let answer = full.client().upload("a.pdf", &pdf(1), None).await;
+    assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("OVERLOADED", Some("30")));
+    assert!(full.files("uploads").is_empty());
+    assert_eq!(World::start().await.client().get("/api/status").await.json()["disk"], "enough");
+}
+
+#[tokio::test]
+async fn a_trusted_proxys_clients_are_counted_apart() {
+    let world = World::with(|setup| {
+        setup.limits.rates.session = NONE;
+        setup.limits.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    for client in ["203.0.113.1", "203.0.113.2", "2001:db8::1"] {
+        for expected in [200, 200, 429] {
+            let spoofed = format!("198.51.100.{expected}, {client}");
+            let answer = world.client().ask("GET", "/api/jobs", &[("x-forwarded-for", &spoofed)]).await;
+            assert_eq!(answer.status, expected, "{client}: what the client wrote itself is not believed");
+        }
+    }
+}

@@ -9,10 +9,12 @@
 )]
 
 mod client;
+mod deadline;
 mod download;
 mod gateway;
 mod jobs;
 mod limits;
+mod operators;
 mod ownership;
 mod sessions;
 mod status;

@@ -1,4 +1,4 @@
-//! Every route with the owner, with another session, with none. A route that is not in this list fails the test.
+//! Every route with the owner, with another session, with none, with an operator. A route that is not in this list fails the test.
 
 use redrive_server::{Access, routes};
 
@@ -30,6 +30,10 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("GET", "/api/download.zip", Access::Session),
     ("GET", "/api/events/stream", Access::Session),
     ("DELETE", "/api/session", Access::Session),
+    ("GET", "/sign-in", Access::Everybody),
+    ("POST", "/sign-in", Access::Everybody),
+    ("POST", "/sign-out", Access::Everybody),
+    ("GET", "/api/audit", Access::Operator),
 ];
 
 /// What could tell one refusal from another.
@@ -43,8 +47,9 @@ fn shape(answer: &Answer) -> (u16, String, Vec<String>) {
 
 #[tokio::test]
 async fn every_route_asks_whose_it_is() {
-    let world = World::start().await;
+    let world = World::with(|setup| setup.limits.rates.wrong_keys.burst = 1_000.0).await;
     let (mut owner, mut other, nobody) = (world.client(), world.client(), world.client());
+    let operator = world.operator();
     let id = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
     other.get("/api/jobs").await;
     let missing = "01890000-0000-7000-8000-000000000000";
@@ -55,6 +60,17 @@ async fn every_route_asks_whose_it_is() {
             let known = OTHERS.iter().find(|entry| (entry.0, entry.1) == (method, path));
             let known = known.unwrap_or_else(|| panic!("{method} {path} has no entry: say who may use it"));
             assert_eq!(known.2, route.access, "{method} {path}");
+            if route.access == Access::Operator {
+                for client in [&owner, &nobody] {
+                    let answer = ask(client, method, path).await;
+                    assert_eq!(
+                        (answer.status, answer.code().as_str()),
+                        (401, "AUTH_REQUIRED"),
+                        "{method} {path}"
+                    );
+                }
+                assert_eq!(ask(&operator, method, path).await.status, 200, "{method} {path}");
+            }
             continue;
         };
         assert_eq!(route.access, Access::Owner, "{method} {path}");
@@ -72,6 +88,13 @@ async fn every_route_asks_whose_it_is() {
             assert_eq!(shape(&answer), shape(&refused), "{method} {path} by {who}");
         }
         assert_eq!(ask(&owner, method, &at(&id)).await.status, entry.2, "{method} {path}");
+        assert_eq!(ask(&operator, method, &at(&id)).await.status, entry.2, "{method} {path} by an operator");
+        for id in [missing, "not-an-id", "%ff"] {
+            let answer = ask(&operator, method, &at(id)).await;
+            assert_eq!((answer.status, answer.code().as_str()), (404, "NOT_FOUND"), "{method} {path} {id}");
+        }
+        let wrong = ask(&world.client().with_token("a-wrong-token-of-nobody"), method, &at(&id)).await;
+        assert_eq!((wrong.status, wrong.code().as_str()), (401, "AUTH_REQUIRED"), "{method} {path}");
     }
 }
 

@@ -73,3 +73,25 @@ async fn a_stop_ends_streams_and_takes_nothing_new() {
     stream.bytes().await.unwrap();
     world.stop().await;
 }
+
+#[tokio::test]
+async fn the_engines_own_jobs_are_nobodys_queue() {
+    let world = World::start().await;
+    let mut client = world.client();
+    world.converted(&mut client, "a.pdf", &pdf(1)).await;
+    let chores = async || world.engine.store().queue().await.unwrap();
+    let waiting = |queue: redrive_store::QueueStats| queue.scheduled + queue.waiting_retry + queue.ready;
+    while waiting(chores().await) == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let nothing =
+        serde_json::json!({"queued": 0, "processing": 0, "waiting_retry": 0, "held": 0, "oldest_age_ms": 0});
+    let seen = async {
+        while client.get("/api/status").await.json()["queue"] != nothing {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), seen).await.unwrap();
+    let mut operator = world.operator();
+    assert_eq!(operator.get("/api/jobs").await.json()["active_count"], 0);
+}

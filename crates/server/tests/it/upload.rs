@@ -1,6 +1,7 @@
 //! What comes in: what is taken, what is refused, what is left behind.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use redrive_model::State;
 use redrive_store::{JobFilter, PageRequest};
@@ -230,4 +231,24 @@ async fn a_client_that_goes_away_leaves_nothing() {
         "{rows:?}"
     );
     assert!(!rows.iter().any(|row| row.workload.as_str() == "convert"));
+}
+
+#[tokio::test]
+async fn an_unknown_mapping_that_comes_first_is_refused_before_the_file_is_there() {
+    let world = World::start().await;
+    let client = world.client();
+    let (body, pieces) = futures::channel::mpsc::unbounded::<Result<Vec<u8>, std::io::Error>>();
+    let request = client
+        .request("POST", "/api/upload")
+        .header("content-type", "multipart/form-data; boundary=XX")
+        .body(reqwest::Body::wrap_stream(pieces));
+    let whole = crate::client::form(&[("mapping", None, b"nope"), ("file", Some("a.pdf"), &pdf(1))]);
+    let begun = whole.windows(6).position(|part| part == b"%PDF-1").unwrap();
+    body.unbounded_send(Ok(whole[..begun].to_vec())).unwrap();
+    // The rest never comes; the answer does.
+    let answer = tokio::time::timeout(Duration::from_secs(20), request.send()).await.unwrap().unwrap();
+    assert_eq!(answer.status(), 400);
+    assert!(answer.text().await.unwrap().contains("VALIDATION_UNKNOWN_MAPPING"));
+    assert!(world.files("uploads").is_empty(), "not a byte was stored");
+    drop(body);
 }

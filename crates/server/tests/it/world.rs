@@ -8,7 +8,7 @@ use redrive_convert::{Convert, ConvertOptions, Gateway, GatewayOptions};
 use redrive_engine::{Engine, JobId, Options, Policy};
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::Mode;
-use redrive_server::{App, AppParts, DoorLimits, Limits};
+use redrive_server::{App, AppParts, DoorLimits, Limits, Operators};
 use redrive_store_sqlite::SqliteStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -28,6 +28,9 @@ pub(crate) fn pdf(n: u32) -> Vec<u8> {
     [format!("%PDF-1.4\n% {n}\n").as_bytes(), PDF].concat()
 }
 
+/// The operators' token of every world.
+pub(crate) const TOKEN: &str = "token-of-the-operators";
+
 /// What a test may change.
 pub(crate) struct Setup {
     pub(crate) limits: Limits,
@@ -45,6 +48,7 @@ pub(crate) struct World {
     pub(crate) gateway: FakeGateway,
     pub(crate) url: String,
     pub(crate) app: App,
+    pub(crate) operators: Operators,
     _running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -80,6 +84,8 @@ impl World {
         let policy = Policy { backoff: Backoff::none(), ..Policy::reliability() };
         let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
         engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), options));
+        let (operators, made) = Operators::open(&engine, Some(TOKEN)).await.unwrap();
+        assert_eq!(made, None, "it was given");
         let running = setup.works.then(|| engine.start());
         let app = App::new(AppParts {
             engine: engine.clone(),
@@ -87,6 +93,7 @@ impl World {
             results,
             gateway: setup.has_gateway.then_some(gateway),
             breaker_mode: Mode::Hold,
+            operators: operators.clone(),
             public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),
             limits: setup.limits,
         });
@@ -104,6 +111,7 @@ impl World {
             gateway: fake,
             url,
             app,
+            operators,
             _running: running,
             stop: Some(stop),
             serving: Some(serving),
@@ -117,6 +125,11 @@ impl World {
     /// Somebody with no session yet.
     pub(crate) fn client(&self) -> Client {
         Client::new(&self.url)
+    }
+
+    /// Somebody with the operators' token.
+    pub(crate) fn operator(&self) -> Client {
+        Client::new(&self.url).with_token(TOKEN)
     }
 
     /// Uploads for this client and waits until the job has ended.

@@ -72,4 +72,10 @@ async fn queue(store: &dyn Store, rows: &[JobRow]) {
     assert_eq!(stats.processing, count(Shown::Processing), "{stats:#?}");
     assert_eq!(stats.oldest_age.is_some(), stats.ready > 0, "{stats:#?}");
     assert!(!stats.capped, "{stats:#?}");
+    let queues = store.queues().await.unwrap();
+    assert!(queues.is_sorted_by(|a, b| a.workload < b.workload), "each once, by name: {queues:#?}");
+    for queue in &queues {
+        let waiting = |row: &&JobRow| row.workload == queue.workload && row.shown == Shown::Queued;
+        assert_eq!(queue.stats.ready, rows.iter().filter(waiting).count() as u64, "{queue:#?}");
+    }
 }

@@ -74,6 +74,12 @@ pub async fn what_a_job_carries_can_be_read(h: &dyn Harness) {
     assert!(k.store.save_state(claimed.lease, b"half".to_vec()).await.unwrap());
     assert_eq!(k.store.payload(id).await.unwrap(), Some(Payload { state: Some(b"half".to_vec()), ..before }));
     assert_eq!(k.store.payload(k.id()).await.unwrap(), None);
+    let other = k.put_one(NewJob { input: b"other".to_vec(), ..k.job() }).await;
+    let many = k.store.payloads(vec![other, k.id(), id, other]).await.unwrap();
+    let inputs: Vec<_> =
+        many.iter().map(|one| one.as_ref().map(|payload| payload.input.as_slice())).collect();
+    assert_eq!(inputs, [Some(&b"other"[..]), None, Some(b"\x00input\xff"), Some(b"other")], "in their order");
+    assert!(k.store.payloads(Vec::new()).await.unwrap().is_empty());
 }
 
 /// The jobs of a replay are counted by where they are, and found by it.

@@ -1,5 +1,7 @@
 //! The audit trail, settings, payloads, and where a replay's jobs are.
 
+use std::collections::HashMap;
+
 use redrive_model::{JobId, ReplayId, State};
 use redrive_store::{ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, SettingRow};
 use sqlx::Row;
@@ -38,9 +40,14 @@ pub(crate) async fn settings(inner: &Inner, prefix: &str) -> sqlx::Result<Vec<Se
     rows.iter().map(read).collect()
 }
 
-pub(crate) async fn payload(inner: &Inner, job: JobId) -> sqlx::Result<Option<Payload>> {
-    let row = sqlx::query(inner.sql.payload.text()).bind(job.as_uuid()).fetch_optional(&inner.pool).await?;
-    row.map(|r| Ok(Payload { input: r.try_get(0)?, state: r.try_get(1)? })).transpose()
+pub(crate) async fn payloads(inner: &Inner, jobs: &[JobId]) -> sqlx::Result<Vec<Option<Payload>>> {
+    let ids: Vec<uuid::Uuid> = jobs.iter().map(|job| job.as_uuid()).collect();
+    let rows = sqlx::query(inner.sql.payloads.text()).bind(ids).fetch_all(&inner.pool).await?;
+    let mut found = HashMap::with_capacity(rows.len());
+    for r in &rows {
+        found.insert(r.try_get::<uuid::Uuid, _>(0)?, Payload { input: r.try_get(1)?, state: r.try_get(2)? });
+    }
+    Ok(jobs.iter().map(|job| found.get(&job.as_uuid()).cloned()).collect())
 }
 
 pub(crate) async fn replay_counts(inner: &Inner, replay: ReplayId) -> sqlx::Result<ReplayCounts> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use redrive_model::{State, TargetSet, Timestamp, WorkerId, WorkloadName, instant};
-use redrive_store::{Counts, LaneCount, QueueStats, StateCount, WorkerRow};
+use redrive_store::{Counts, LaneCount, QueueStats, StateCount, WorkerRow, WorkloadQueue};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -87,7 +87,7 @@ pub(crate) async fn counts(inner: &Inner) -> sqlx::Result<Counts> {
     Ok(counts)
 }
 
-pub(crate) async fn queue(inner: &Inner) -> sqlx::Result<QueueStats> {
+pub(crate) async fn queues(inner: &Inner) -> sqlx::Result<Vec<WorkloadQueue>> {
     let lanes = lanes(inner).await?;
     let busy: Vec<&Lane> = lanes.iter().filter(|l| l.queued + l.processing > 0).collect();
     let ids: Vec<i32> = busy.iter().map(|l| l.id).collect();
@@ -95,26 +95,24 @@ pub(crate) async fn queue(inner: &Inner) -> sqlx::Result<QueueStats> {
         sqlx::query(inner.sql.queue_of_lanes.text()).bind(ids).bind(CAP).fetch_all(&inner.pool).await?;
     let rows: HashMap<i32, &PgRow> =
         rows.iter().map(|r| Ok((r.try_get(0)?, r))).collect::<sqlx::Result<_>>()?;
-    let mut stats = QueueStats::default();
-    let mut oldest: Option<i64> = None;
-    let mut now = 0;
+    let mut queues = Vec::new();
     for lane in busy {
         let Some(r) = rows.get(&lane.id) else { continue };
         let (scheduled, later, awaiting) = (row::many(r, 1)?, row::many(r, 2)?, row::many(r, 3)?);
-        now = r.try_get(6)?;
-        stats.processing += lane.processing;
-        stats.capped |= later >= CAP as u64;
+        let capped = later >= CAP as u64;
+        let mut stats = QueueStats { processing: lane.processing, capped, ..QueueStats::default() };
         if r.try_get::<bool, _>(5)? {
-            stats.held += lane.queued.saturating_sub(awaiting);
-            continue;
+            stats.held = lane.queued.saturating_sub(awaiting);
+        } else {
+            let (first, now) = (r.try_get::<Option<i64>, _>(4)?, r.try_get::<i64, _>(6)?);
+            stats.scheduled = scheduled;
+            stats.waiting_retry = later.saturating_sub(scheduled).saturating_sub(awaiting);
+            stats.ready = lane.queued.saturating_sub(later);
+            stats.oldest_age = first.map(|due| Duration::from_millis(u64::try_from(now - due).unwrap_or(0)));
         }
-        stats.scheduled += scheduled;
-        stats.waiting_retry += later.saturating_sub(scheduled).saturating_sub(awaiting);
-        stats.ready += lane.queued.saturating_sub(later);
-        oldest = oldest.into_iter().chain(r.try_get::<Option<i64>, _>(4)?).min();
+        queues.push((lane.workload.clone(), stats));
     }
-    stats.oldest_age = oldest.map(|due| Duration::from_millis(u64::try_from(now - due).unwrap_or(0)));
-    Ok(stats)
+    Ok(WorkloadQueue::gather(queues))
 }
 
 pub(crate) async fn workers(inner: &Inner) -> sqlx::Result<Vec<WorkerRow>> {

@@ -52,3 +52,30 @@ async fn extending_touches_no_index() {
         "an index holds a column that a heartbeat changes"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_beside_a_working_store_sees_everything_and_writes_nothing() {
+    use redrive_store_conformance::Kit;
+    let h = Postgres::fresh().await;
+    let k = Kit::new(&h);
+    let ids = k.put_n(3).await;
+    let looking = Options::default().schema(&h.schema).unwrap().read_only(&url()).await.unwrap();
+    assert_eq!(looking.counts().await.unwrap().total(redrive_model::State::Queued), 3);
+    assert_eq!(looking.job(ids[0]).await.unwrap().unwrap(), k.row(ids[0]).await);
+    for answer in [
+        looking.enqueue(redrive_store::Enqueue::jobs(vec![k.job()])).await.map(drop),
+        looking.claim(k.ask(1)).await.map(drop),
+        looking.cancel(ids.clone(), None).await.map(drop),
+        looking.pause(None, "ann").await,
+    ] {
+        assert!(answer.is_err(), "{answer:?}");
+    }
+    let nothing = schema_name();
+    let none = Options::default().schema(&nothing).unwrap().read_only(&url()).await.unwrap_err();
+    assert!(matches!(none, StoreError::NotFound { .. }), "{none}");
+    execute(format!("UPDATE {}.schema_version SET minor = 0", h.schema)).await;
+    let old = Options::default().schema(&h.schema).unwrap().read_only(&url()).await.unwrap_err();
+    assert!(matches!(&old, StoreError::Refused(text) if text.contains("redrive migrate")), "{old}");
+    execute(format!("UPDATE {}.schema_version SET minor = 1", h.schema)).await;
+    k.audit().await;
+}

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use redrive_model::{State, TargetSet, Timestamp, WorkerId, WorkloadName, instant};
-use redrive_store::{Counts, LaneCount, QueueStats, Result, StateCount, WorkerRow};
+use redrive_store::{Counts, LaneCount, QueueStats, Result, StateCount, WorkerRow, WorkloadQueue};
 use rusqlite::{Connection, params};
 
 use crate::row;
@@ -84,30 +84,29 @@ fn lanes(conn: &Connection) -> Result<Vec<Lane>> {
     })
 }
 
-pub(crate) fn queue(conn: &Connection, now: Timestamp) -> Result<QueueStats> {
+pub(crate) fn queues(conn: &Connection, now: Timestamp) -> Result<Vec<WorkloadQueue>> {
     let now = instant::to_millis(now);
-    let mut stats = QueueStats::default();
-    let mut oldest: Option<i64> = None;
+    let mut queues = Vec::new();
     for lane in lanes(conn)? {
         let row = find(conn, sql::QUEUE_OF_LANE, params![lane.id, now, CAP], |row| {
             let n = |i: usize| row.get::<_, i64>(i).map(|v| u64::try_from(v).unwrap_or(0));
             Ok((n(0)?, n(1)?, n(2)?, row.get::<_, Option<i64>>(3)?, row.get::<_, bool>(4)?))
         })?;
         let Some((scheduled, later, awaiting, first, held)) = row else { continue };
-        stats.processing += lane.processing;
         let queued = lane.live.saturating_sub(lane.processing);
-        stats.capped |= later >= CAP as u64;
+        let capped = later >= CAP as u64;
+        let mut stats = QueueStats { processing: lane.processing, capped, ..QueueStats::default() };
         if held {
-            stats.held += queued.saturating_sub(awaiting);
-            continue;
+            stats.held = queued.saturating_sub(awaiting);
+        } else {
+            stats.scheduled = scheduled;
+            stats.waiting_retry = later.saturating_sub(scheduled).saturating_sub(awaiting);
+            stats.ready = queued.saturating_sub(later);
+            stats.oldest_age = first.map(|due| Duration::from_millis(u64::try_from(now - due).unwrap_or(0)));
         }
-        stats.scheduled += scheduled;
-        stats.waiting_retry += later.saturating_sub(scheduled).saturating_sub(awaiting);
-        stats.ready += queued.saturating_sub(later);
-        oldest = oldest.into_iter().chain(first).min();
+        queues.push((lane.workload, stats));
     }
-    stats.oldest_age = oldest.map(|due| Duration::from_millis(u64::try_from(now - due).unwrap_or(0)));
-    Ok(stats)
+    Ok(WorkloadQueue::gather(queues))
 }
 
 pub(crate) fn workers(conn: &Connection) -> Result<Vec<WorkerRow>> {

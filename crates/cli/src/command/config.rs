@@ -1,0 +1,136 @@
+//! `redrive config`: what is set, where that came from, and whether it can be used.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::args::{Config, Shared};
+use crate::exit::{Exit, Stop};
+use crate::settings::table::{Kind, SECTIONS, Setting, Use};
+use crate::settings::{self, FILE, Serving, Values, lower, settings};
+
+pub(crate) fn run(shared: &Shared, config: &Config) -> Result<(), Stop> {
+    match config {
+        Config::Show { json, flags } => show(&settings::gather(shared, flags), *json),
+        Config::Check(flags) => check(&settings::gather(shared, flags)),
+        Config::Init => init(shared.config.as_deref().unwrap_or(Path::new(FILE))),
+    }
+}
+
+/// One line of `config show --json`.
+#[derive(Debug, Serialize)]
+struct Line {
+    name: &'static str,
+    value: Option<String>,
+    origin: &'static str,
+    /// More about the origin: file and line.
+    at: Option<String>,
+    default: Option<&'static str>,
+    secret: bool,
+    used: bool,
+    about: &'static str,
+}
+
+#[expect(clippy::print_stdout, reason = "the values are the command's output")]
+fn show(values: &Values, json: bool) -> Result<(), Stop> {
+    let mut lines = Vec::new();
+    for setting in settings() {
+        let origin = values.origin(setting.name);
+        lines.push(Line {
+            name: setting.name,
+            value: values.shown(setting),
+            origin: origin.word(),
+            at: (origin.word() == "file").then(|| origin.to_string()),
+            default: Some(setting.default).filter(|default| !default.is_empty()),
+            secret: setting.secret,
+            used: setting.used != 0,
+            about: setting.about,
+        });
+    }
+    for line in &lines {
+        if json {
+            let text = serde_json::to_string(line);
+            println!("{}", text.map_err(|error| Stop::new(Exit::Failed, error.to_string()))?);
+        } else {
+            let value = line.value.as_deref().unwrap_or("-");
+            let origin = line.at.as_deref().unwrap_or(line.origin);
+            let idle = if line.used { "" } else { ", not used yet" };
+            println!("{:<33} {value:<28} {origin}{idle}", line.name);
+        }
+    }
+    values.check(Use::MAX)
+}
+
+#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
+#[expect(clippy::print_stderr, reason = "warnings are messages")]
+fn check(values: &Values) -> Result<(), Stop> {
+    for warning in values.warnings() {
+        eprintln!("redrive: warning: {warning}");
+    }
+    values.check(Use::MAX)?;
+    settings::place(values)?;
+    Serving::read(values)?;
+    let set = settings().filter(|setting| values.origin(setting.name).word() != "default").count();
+    println!("settings are fine: {set} set, {} as they are by default", settings().count() - set);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
+fn init(path: &Path) -> Result<(), Stop> {
+    let made = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = made.and_then(|mut file| {
+        file.write_all(template().as_bytes())?;
+        file.sync_all()
+    });
+    match written {
+        Ok(()) => {
+            println!("wrote {}: every setting, commented out", path.display());
+            Ok(())
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let text = format!(
+                "{} is there already and stays as it is; --config FILE writes another one",
+                path.display()
+            );
+            Err(Stop::new(Exit::Conflict, text))
+        }
+        Err(error) => Err(Stop::new(Exit::Failed, format!("cannot write {}: {error}", path.display()))),
+    }
+}
+
+/// A file that says everything and changes nothing.
+fn template() -> String {
+    let mut text = "# Settings of redrive. Flags win over the environment, the environment over this file, this file over defaults.\n\
+                    # Remove the mark in front of a line to change it. `redrive config check` looks at everything.\n"
+        .to_owned();
+    for section in SECTIONS {
+        text.push_str(&format!("\n# {}\n", section.title));
+        for setting in section.settings {
+            text.push_str(&format!("\n# {}: {}.\n", setting.about, setting.kind.words()));
+            if setting.default.is_empty() {
+                text.push_str(&format!("# Unset: {}.\n# {} = \"\"\n", setting.unset, lower(setting.name)));
+            } else {
+                text.push_str(&format!("# {} = {}\n", lower(setting.name), literal(setting)));
+            }
+        }
+    }
+    text
+}
+
+fn literal(setting: &Setting) -> String {
+    let default = setting.default.replace("DATA_DIR", "redrive-data");
+    match setting.kind {
+        Kind::Count | Kind::Positive | Kind::Bytes | Kind::Share | Kind::Time { .. } => default,
+        Kind::OneOf(words) if words.contains(&"true") => default,
+        Kind::Address
+        | Kind::Folder
+        | Kind::Place
+        | Kind::Database
+        | Kind::Url
+        | Kind::OneOf(_)
+        | Kind::Networks
+        | Kind::Text => format!("{default:?}"),
+    }
+}

@@ -1,0 +1,25 @@
+//! `redrive doctor`: looks at everything, says what is wrong and what to do.
+
+use crate::args::{Doctor, Shared};
+use crate::doctor::{Level, examine};
+use crate::exit::{Exit, Stop};
+use crate::logs::{self, Usual};
+use crate::settings;
+
+#[expect(clippy::print_stdout, reason = "the findings are the command's output")]
+pub(crate) fn run(shared: &Shared, flags: &Doctor) -> Result<(), Stop> {
+    let values = settings::gather(shared, &flags.flags);
+    logs::start(&values, Usual::Warn);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let found = runtime.block_on(examine(&values));
+    for finding in &found {
+        match flags.json {
+            true => println!("{}", serde_json::to_string(finding).unwrap_or_default()),
+            false => println!("{}", finding.line()),
+        }
+    }
+    match found.iter().filter(|finding| finding.level == Level::Bad).count() {
+        0 => Ok(()),
+        bad => Err(Stop::new(Exit::Failed, format!("{bad} of {} checks found something wrong", found.len()))),
+    }
+}

@@ -1,0 +1,55 @@
+//! `redrive worker`: work without a door, for more machines on one Postgres.
+
+use std::sync::Arc;
+
+use redrive_server::Disk;
+use tokio::sync::watch;
+
+use crate::args::Shared;
+use crate::exit::{Exit, Stop};
+use crate::logs::Usual;
+use crate::settings::table::WORKER;
+use crate::settings::{Flags, Serving, StoreUrl, Values};
+use crate::signals::{self, until};
+use crate::{counting, sameness, settings, store, wiring};
+
+pub(crate) fn run(shared: &Shared, flags: &Flags<WORKER>) -> Result<(), Stop> {
+    let values = settings::read(shared, flags, Usual::Info)?;
+    signals::run(|stop, stopped| work(&values, stop, stopped))
+}
+
+#[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
+async fn work(
+    values: &Values,
+    stop: watch::Sender<bool>,
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Stop> {
+    let place = settings::place(values)?;
+    if let StoreUrl::Sqlite(path) = &place.store {
+        let text = format!(
+            "one process works on an SQLite file ({}), and redrive serve is it; more workers need Postgres: set DATABASE_URL=postgres://…",
+            path.display()
+        );
+        return Err(Stop::new(Exit::Conflict, text));
+    }
+    let serving = Serving::read(values)?;
+    let metrics = counting::install()?;
+    let name = format!("worker {}", std::process::id());
+    let wired = wiring::wire(&place, values, &serving, &name, stopped.clone()).await?;
+    sameness::check(&wired.engine, "uploads", &serving.uploads).await?;
+    sameness::check(&wired.engine, "results", &serving.results).await?;
+    let counted = counting::listen(serving.operators.metrics_listen).await?;
+    println!("redrive worker on {}", store::describe(&place));
+    println!("files    {} and {}", serving.uploads, serving.results);
+    println!("gateway  {}", wired.gateway_words);
+    println!("metrics  http://{}/metrics", counted.local_addr()?);
+    let running = wired.engine.start();
+    let disk = Arc::new(Disk::new(vec![wired.sources, wired.results], serving.limits.room));
+    let counting = metrics.serve(counted, wired.engine, disk, until(stopped.clone()));
+    let working = async {
+        until(stopped).await;
+        running.drain().await;
+    };
+    tokio::join!(signals::told(stop), working, counting);
+    Ok(())
+}

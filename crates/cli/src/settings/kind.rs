@@ -1,0 +1,150 @@
+//! Reading a value by its kind. Times take fractions, so that a day can be tried in a second.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use redrive_blob::Location;
+use redrive_model::{redact, text};
+
+use super::StoreUrl;
+use super::table::{Kind, Setting, Unit};
+
+/// What is shown in place of a secret.
+pub(super) const MASK: &str = "********";
+
+/// Whether the text can be used.
+pub(super) fn accepts(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Address => text.parse::<SocketAddr>().is_ok(),
+        Kind::Folder | Kind::Text => true,
+        Kind::Place => text.parse::<Location>().is_ok(),
+        Kind::Database => store(text).is_some(),
+        Kind::Url => url(text).is_some(),
+        Kind::Count | Kind::Bytes => text.parse::<u64>().is_ok(),
+        Kind::Positive => text.parse::<u32>().is_ok_and(|count| count > 0),
+        Kind::Share => text.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share)),
+        Kind::Time { unit, zero } => time(unit, text).is_some_and(|time| zero || !time.is_zero()),
+        Kind::OneOf(words) => words.contains(&text),
+        Kind::Networks => networks(text).is_some(),
+    }
+}
+
+/// The value as people may see it.
+pub(super) fn shown(setting: &Setting, value: &str) -> String {
+    let plain = match setting.kind {
+        _ if setting.secret => return MASK.to_owned(),
+        // Without a scheme nobody can tell where the password is.
+        Kind::Url | Kind::Database if value.contains('@') && !value.contains("://") => {
+            return MASK.to_owned();
+        }
+        Kind::Url | Kind::Database | Kind::Place => redact::redact(value),
+        Kind::Address
+        | Kind::Folder
+        | Kind::Count
+        | Kind::Positive
+        | Kind::Bytes
+        | Kind::Share
+        | Kind::Time { .. }
+        | Kind::OneOf(_)
+        | Kind::Networks
+        | Kind::Text => value.to_owned(),
+    };
+    text::one_line(&plain, 200, false)
+}
+
+pub(super) fn time(unit: Unit, text: &str) -> Option<Duration> {
+    let unit = match unit {
+        Unit::Days => 86_400.0,
+        Unit::Seconds => 1.0,
+        Unit::Milliseconds => 0.001,
+    };
+    let seconds = text.parse::<f64>().ok()? * unit;
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).ok())?
+}
+
+pub(super) fn url(text: &str) -> Option<url::Url> {
+    url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+/// A single address is a network of one.
+pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
+    let network = |part: &str| part.parse().ok().or_else(|| part.parse::<IpAddr>().ok().map(IpNet::from));
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(network).collect()
+}
+
+pub(super) fn store(url: &str) -> Option<StoreUrl> {
+    match url.split_once(':')? {
+        ("sqlite", path) if !path.is_empty() => {
+            Some(StoreUrl::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
+        }
+        ("postgres" | "postgresql", _) => Some(StoreUrl::Postgres(url.to_owned())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings;
+    use super::*;
+
+    #[test]
+    fn times_take_fractions_and_nothing_odd() {
+        assert_eq!(time(Unit::Days, "0.5"), Some(Duration::from_secs(43_200)));
+        assert_eq!(time(Unit::Milliseconds, "0.001"), Some(Duration::from_micros(1)));
+        assert_eq!(time(Unit::Seconds, "1e-3"), Some(Duration::from_millis(1)));
+        for odd in ["-1", "NaN", "inf", "1e300", "", "5s"] {
+            assert_eq!(time(Unit::Days, odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn urls_name_a_file_or_a_server() {
+        assert_eq!(store("sqlite:a/b.db").unwrap(), StoreUrl::Sqlite("a/b.db".into()));
+        assert_eq!(store("sqlite:///srv/b.db").unwrap(), StoreUrl::Sqlite("/srv/b.db".into()));
+        assert!(matches!(store("postgres://u@h/d").unwrap(), StoreUrl::Postgres(_)));
+        for bad in ["", "sqlite:", "mysql://x", "redrive.db"] {
+            assert!(store(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_proxies_takes_addresses_and_networks() {
+        let nets = networks("10.0.0.0/8, 192.0.2.7,::1").unwrap();
+        assert!(nets[0].contains(&"10.1.2.3".parse::<IpAddr>().unwrap()));
+        assert!(nets[1].contains(&"192.0.2.7".parse::<IpAddr>().unwrap()));
+        assert!(!nets[1].contains(&"192.0.2.8".parse::<IpAddr>().unwrap()));
+        assert_eq!(nets.len(), 3);
+        assert!(networks("10.0.0.0/99").is_none() && networks("proxy").is_none());
+    }
+
+    #[test]
+    fn every_default_is_accepted_by_its_own_kind_and_every_name_tells_its_unit() {
+        for setting in settings() {
+            assert!(setting.default.is_empty() || accepts(setting.kind, setting.default), "{}", setting.name);
+            assert!(!setting.default.is_empty() || !setting.unset.is_empty(), "{}", setting.name);
+            let unit = match setting.kind {
+                Kind::Time { unit, .. } => Some(unit),
+                _ => None,
+            };
+            let named = match setting.name.rsplit('_').next() {
+                Some("DAYS") => Some(Unit::Days),
+                Some("SEC") => Some(Unit::Seconds),
+                Some("MS") => Some(Unit::Milliseconds),
+                _ => None,
+            };
+            assert_eq!(unit, named, "{}", setting.name);
+        }
+    }
+
+    #[test]
+    fn secrets_and_passwords_are_never_shown() {
+        let named = |name| settings().find(|setting| setting.name == name).unwrap();
+        assert_eq!(shown(named("OPERATOR_TOKEN"), "canary"), MASK);
+        for url in ["postgres://u:canary@h/d", "u:canary@h/d", "mysql://u:canary@h"] {
+            assert!(!shown(named("DATABASE_URL"), url).contains("canary"), "{url}");
+        }
+        assert_eq!(shown(named("LISTEN"), "a\nb"), shown(named("LISTEN"), "a b"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Store, engine, files and gateway put together, for a server and for a worker alike.
+
+use std::sync::Arc;
+
+use redrive_blob::{Blobs, Location};
+use redrive_convert::{Convert, Gateway, GatewayOptions, Retention};
+use redrive_engine::{Engine, Options};
+use tokio::sync::watch;
+use url::Url;
+
+use crate::exit::{Exit, Stop};
+use crate::settings::{Place, Serving, Values, Work};
+use crate::{builtin, store};
+
+/// What does the work, not yet started.
+pub(crate) struct Wired {
+    pub(crate) engine: Engine,
+    pub(crate) sources: Arc<dyn Blobs>,
+    pub(crate) results: Arc<dyn Blobs>,
+    pub(crate) gateway: Gateway,
+    /// What people are told about the gateway.
+    pub(crate) gateway_words: String,
+}
+
+/// Opens everything and registers the handlers. A built-in gateway ends when `stopped` says so.
+pub(crate) async fn wire(
+    place: &Place,
+    values: &Values,
+    serving: &Serving,
+    name: &str,
+    stopped: watch::Receiver<bool>,
+) -> Result<Wired, Stop> {
+    let store = store::open(place).await?;
+    let work = &serving.work;
+    let breaker = work.breaker.clone();
+    let options = Options {
+        name: name.to_owned(),
+        lease_ttl: work.lease_ttl,
+        drain: work.drain,
+        retention: serving.retention.every,
+        breaker: Arc::new(move |_| breaker.clone()),
+        ..Options::default()
+    };
+    let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;
+    let sources = open(&serving.uploads, place, values).await?;
+    let results = open(&serving.results, place, values).await?;
+    let (url, built_in) = match &work.gateway {
+        Some(url) => (url.clone(), ""),
+        None => (builtin::start(work.max_upload, stopped).await?, ", built in"),
+    };
+    let gateway_words = format!("{}{built_in}", redrive_model::redact::redact(url.as_str()));
+    let gateway = gateway(work, url)?;
+    engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), work.convert.clone()));
+    let retention = Retention::new(store, sources.clone(), results.clone(), serving.retention);
+    engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
+    Ok(Wired { engine, sources, results, gateway, gateway_words })
+}
+
+/// A client of the gateway at this address.
+pub(crate) fn gateway(work: &Work, url: Url) -> Result<Gateway, Stop> {
+    let (timeout, max_response) = (work.gateway_timeout, work.convert.max_result);
+    Gateway::new(GatewayOptions { url, timeout, max_response })
+        .map_err(|error| Stop::new(Exit::Failed, error.to_string()))
+}
+
+/// Opens a place for files.
+pub(crate) async fn open(
+    location: &Location,
+    place: &Place,
+    values: &Values,
+) -> Result<Arc<dyn Blobs>, Stop> {
+    let opened = location.open(place.data_dir.join("spool"), values.variables()).await;
+    opened.map_err(|error| Stop::new(Exit::Failed, format!("cannot open {location}: {error}")))
+}
+
+/// Why there is no engine.
+pub(crate) fn engine_stop(error: redrive_engine::EngineError) -> Stop {
+    match error {
+        redrive_engine::EngineError::Store(error) => error.into(),
+        error => Stop::new(Exit::Failed, error.to_string()),
+    }
+}

@@ -1,0 +1,80 @@
+//! A disk that is full or fails while a result is written: never a job that is complete without its file, never one that pays for it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use redrive_blob::{Folder, Point, Seam};
+use redrive_engine::Code;
+use redrive_engine::model::State;
+
+use crate::bench::Bench;
+use crate::gateway::{FakeGateway, Say};
+
+const FULL: i32 = 28;
+const BROKEN: i32 = 5;
+
+/// Fails one step so many times.
+struct Fails {
+    point: Point,
+    errno: i32,
+    left: AtomicUsize,
+}
+
+impl Seam for Fails {
+    fn before(&self, point: Point) -> io::Result<()> {
+        let fails = point == self.point
+            && self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if fails { Err(io::Error::from_raw_os_error(self.errno)) } else { Ok(()) }
+    }
+}
+
+/// Runs one job whose result meets these faults; answers its row.
+async fn run(bench: &Bench, point: Point, errno: i32, times: usize) -> redrive_engine::store::JobRow {
+    let gateway = FakeGateway::start([Say::Xml("<text>made</text>")]).await;
+    let seam = Arc::new(Fails { point, errno, left: AtomicUsize::new(times) });
+    let results = Arc::new(Folder::open_with(bench.home().join("results"), seam).await.unwrap());
+    let running = bench.start(bench.workload_on(&gateway.url, results));
+    let id = bench.upload("a").await;
+    let row = bench.ended(id).await;
+    running.drain().await;
+    row
+}
+
+const POINTS: [Point; 4] = [Point::WriteTemp, Point::SyncTemp, Point::Rename, Point::SyncFolder];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_finds_no_room_at_any_step_costs_no_attempt_and_is_made_later() {
+    for point in POINTS {
+        let bench = Bench::new().await;
+        let row = run(&bench, point, FULL, 2).await;
+        assert_eq!((row.state, row.attempt), (State::Complete, 1), "{point:?}: {row:#?}");
+        let (made, xml) = bench.result(&row).await;
+        assert_eq!(made.bytes, xml.len() as u64, "{point:?}");
+        let outcomes: Vec<String> =
+            bench.store.attempts(row.id).await.unwrap().into_iter().map(|attempt| attempt.outcome).collect();
+        assert_eq!(
+            outcomes.iter().filter(|word| *word == "environment").count(),
+            2,
+            "{point:?}: {outcomes:?}"
+        );
+        assert_eq!(temps(&bench), 0, "{point:?}: a temp is left");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_fails_gets_one_retry_and_then_the_job_has_failed_without_a_result() {
+    for point in POINTS {
+        let bench = Bench::new().await;
+        let row = run(&bench, point, BROKEN, 1).await;
+        assert_eq!((row.state, row.attempt), (State::Complete, 2), "{point:?}: {row:#?}");
+        let bench = Bench::new().await;
+        let row = run(&bench, point, BROKEN, usize::MAX).await;
+        assert_eq!((row.state, row.attempt), (State::Failed, 2), "{point:?}: {row:#?}");
+        assert_eq!((row.failure_code, row.result), (Some(Code::IoError), None), "{point:?}");
+    }
+}
+
+fn temps(bench: &Bench) -> usize {
+    std::fs::read_dir(bench.home().join("results/.redrive-temp")).unwrap().count()
+}

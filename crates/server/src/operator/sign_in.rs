@@ -1,0 +1,112 @@
+//! The door for browsers: a page with one field, which works without JavaScript.
+//!
+//! A link with a code shows the page and changes nothing; the button spends the code. So neither the history of a browser nor a
+//! log holds anything that is still good.
+
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Form, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::{Hash, Operators};
+use crate::app::App;
+use crate::peer::Peer;
+use crate::rates::too_often;
+use crate::refusal::Refusal;
+use crate::session::{Secret, Visit};
+
+/// Nothing but a form that goes back to us.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// What the link brings.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Link {
+    /// The one-time code that `serve` printed.
+    code: Option<String>,
+}
+
+/// What the form sends.
+#[derive(Deserialize, utoipa::ToSchema)]
+pub(crate) struct Key {
+    /// A one-time code or the operator token.
+    key: String,
+}
+
+/// The sign-in page.
+#[utoipa::path(get, path = "/sign-in", tag = "operators", params(Link),
+    responses((status = 200, description = "A page with one field", content_type = "text/html", body = String)))]
+pub(crate) async fn page(link: Result<Query<Link>, QueryRejection>) -> Response {
+    let code = link.ok().and_then(|Query(link)| link.code).unwrap_or_default();
+    html(StatusCode::OK, &code, None)
+}
+
+/// Signs a browser in.
+#[utoipa::path(post, path = "/sign-in", tag = "operators",
+    request_body(content = Key, content_type = "application/x-www-form-urlencoded"),
+    responses(
+        (status = 303, description = "Signed in: the cookie is set"),
+        (status = 401, description = "The page again: neither a code that is still good nor the token", content_type = "text/html", body = String),
+        (status = 429, description = "RATE_LIMITED")))]
+pub(crate) async fn enter(
+    State(app): State<App>,
+    visit: Visit,
+    Peer(from): Peer,
+    form: Result<Form<Key>, FormRejection>,
+) -> Result<Response, Refusal> {
+    let sent = form.map(|Form(form)| Hash::of(form.key.trim())).unwrap_or(Hash::of(""));
+    // One who has been wrong too often is not even looked at.
+    app.meters().wrong_keys.check(&from).map_err(too_often)?;
+    if !opens(app.operators(), &sent) {
+        app.meters().wrong_keys.take(&from, 1.0).map_err(too_often)?;
+        tracing::warn!(event = "operator.refused", address = %from, "a sign-in with a wrong key");
+        let text = "This is neither the operator token nor a code that is still good. A code works once, for 15 minutes; \
+                    serve prints a new one each time it starts.";
+        return Ok(html(StatusCode::UNAUTHORIZED, "", Some(text)));
+    }
+    let secret = Secret::fresh()?;
+    app.desk().open_session(app.operators().session_key(&secret)).await?;
+    visit.sign_in(secret);
+    tracing::info!(event = "operator.signed_in", address = %from);
+    Ok(to("/"))
+}
+
+/// Signs a browser out.
+#[utoipa::path(post, path = "/sign-out", tag = "operators", responses((status = 303, description = "The cookie is gone")))]
+pub(crate) async fn leave(State(app): State<App>, visit: Visit) -> Result<Response, Refusal> {
+    if let Some(key) = visit.sign_out() {
+        app.desk().end_key(key).await?;
+    }
+    Ok(to("/"))
+}
+
+fn opens(operators: &Operators, sent: &Hash) -> bool {
+    operators.bearer(sent).is_some() || operators.spend(sent)
+}
+
+fn to(place: &'static str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
+}
+
+fn html(status: StatusCode, code: &str, trouble: Option<&str>) -> Response {
+    // Only what can be a code is shown back.
+    let plain = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let code = if plain { code } else { "" };
+    let trouble = trouble.map(|text| format!("<p role=\"alert\">{text}</p>")).unwrap_or_default();
+    let page = format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Sign in · Redrive</title>\
+         <main><h1>Sign in as an operator</h1>{trouble}<form method=\"post\" action=\"/sign-in\">\
+         <p><label for=\"key\">Code or operator token</label><br>\
+         <input id=\"key\" name=\"key\" type=\"password\" value=\"{code}\" required autocomplete=\"current-password\">\
+         <p><button>Sign in</button></form></main></html>\n"
+    );
+    let mut response = (status, page).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    response
+}

@@ -1,1 +1,0 @@
-SELECT input, state FROM redrive.payloads WHERE job = $1

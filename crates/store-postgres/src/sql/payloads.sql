@@ -1,0 +1,1 @@
+SELECT job, input, state FROM redrive.payloads WHERE job = ANY($1)
