@@ -4,6 +4,8 @@
 //! values, a client reads them; both see the same types, and the OpenAPI document is made from them.
 
 mod audit;
+#[cfg(feature = "client")]
+pub mod client;
 mod failure;
 mod job;
 mod list;

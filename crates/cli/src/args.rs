@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 use crate::settings::Flags;
-use crate::settings::table::{LOGS, SERVE, STORE, Use, WORKER};
+use crate::settings::table::{CLIENT, CONVERT, LOGS, SERVE, STORE, Use, WORKER};
 
 /// A durable job engine that treats failure as the main event.
 #[derive(Debug, Parser)]
@@ -43,14 +43,145 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Look at everything here, and say what is wrong and what to do about it
     Doctor(Doctor),
-    /// Say what a failure code means and what to do about it
-    Explain {
-        /// The code, for example GW_TIMEOUT
-        code: String,
-    },
+    /// Convert PDFs to XML, on its own or through a server that runs
+    Convert(Convert),
+    /// Look at the jobs of a server, and act on them
+    #[command(subcommand)]
+    Jobs(Jobs),
+    /// Say what a failure code means, or why a job is where it is, and what to do about it
+    Explain(Explain),
     /// See the settings, check them, or write a file to start from
     #[command(subcommand)]
     Config(Config),
+    /// Print the API's OpenAPI document
+    Openapi,
+    /// Print what a shell needs to complete commands
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What to convert, and where to.
+#[derive(Debug, Group)]
+pub(crate) struct Convert {
+    /// PDFs, or folders with PDFs in them
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Which mapping [default: the gateway's first, text]
+    #[arg(long, short)]
+    pub(crate) mapping: Option<String>,
+    /// Folder for the XML: FILE.pdf becomes FILE.xml there, and folders keep their shape
+    #[arg(long, short, value_name = "FOLDER", default_value = ".")]
+    pub(crate) out: PathBuf,
+    /// Replace what is there and has other content
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object per file
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags<CONVERT>,
+}
+
+/// What to explain.
+#[derive(Debug, Group)]
+pub(crate) struct Explain {
+    /// A failure code, for example GW_TIMEOUT, or the id of a job
+    #[arg(value_name = "CODE|JOB")]
+    pub(crate) what: String,
+    /// Print the API's JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags<CLIENT>,
+}
+
+/// What to do with jobs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Jobs {
+    /// List jobs, newest first
+    List {
+        /// Only in this state: queued, waiting_retry, held, processing, complete, failed, cancelled …
+        #[arg(long)]
+        status: Option<String>,
+        /// Only failed with this code
+        #[arg(long)]
+        code: Option<String>,
+        /// Only with this text in the file name
+        #[arg(long, value_name = "TEXT")]
+        search: Option<String>,
+        /// Only created at or after this instant, for example 2026-01-31T08:00:00Z
+        #[arg(long, value_name = "INSTANT")]
+        since: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print one JSON object per job
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
+    /// Show everything about jobs
+    Show {
+        /// Their ids
+        #[arg(required = true, value_name = "JOB")]
+        ids: Vec<String>,
+        /// Print one JSON object per job
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
+    /// Print events as they happen; with ids, until those jobs have ended
+    Watch {
+        /// Only these jobs
+        #[arg(value_name = "JOB")]
+        ids: Vec<String>,
+        /// Print one JSON object per event
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
+    /// Start failed jobs again
+    Retry {
+        /// Their ids
+        #[arg(required = true, value_name = "JOB")]
+        ids: Vec<String>,
+        /// Print one JSON object per job
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
+    /// Stop jobs
+    Cancel {
+        /// Their ids
+        #[arg(required = true, value_name = "JOB")]
+        ids: Vec<String>,
+        /// Print one JSON object per job
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
+}
+
+impl Jobs {
+    /// The settings that were given.
+    pub(crate) fn flags(&self) -> &Flags<CLIENT> {
+        match self {
+            Self::List { flags, .. }
+            | Self::Show { flags, .. }
+            | Self::Watch { flags, .. }
+            | Self::Retry { flags, .. }
+            | Self::Cancel { flags, .. } => flags,
+        }
+    }
 }
 
 /// What to do with settings.

@@ -8,10 +8,18 @@ use url::Url;
 use crate::exit::{Exit, Stop};
 
 /// Starts it. It ends when `stopped` says so, after what it has begun.
-pub(crate) async fn start(max_upload: u64, mut stopped: watch::Receiver<bool>) -> Result<Url, Stop> {
+pub(crate) async fn start(max_upload: u64, stopped: watch::Receiver<bool>) -> Result<Url, Stop> {
+    start_with(http::Settings::default(), max_upload, stopped).await
+}
+
+/// Starts it with other numbers than the usual.
+pub(crate) async fn start_with(
+    mut settings: http::Settings,
+    max_upload: u64,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<Url, Stop> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let mut settings = http::Settings::default();
     settings.cage.input = max_upload;
     tokio::spawn(async move {
         let told = async move { drop(stopped.wait_for(|stop| *stop).await) };

@@ -15,8 +15,14 @@ pub(crate) enum Exit {
     Usage = 2,
     /// Nothing of that name.
     NotFound = 3,
+    /// Not allowed.
+    NotAllowed = 4,
     /// In conflict with something else, or not ready.
     Conflict = 5,
+    /// No server answers.
+    Unreachable = 6,
+    /// Finished, but some jobs failed.
+    SomeFailed = 7,
     /// Interrupted.
     Interrupted = 130,
 }
@@ -37,6 +43,20 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }
+    }
+
+    /// How it ends.
+    #[cfg(test)]
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// The same, saying what it is about.
+    pub(crate) fn about(self, what: &str) -> Self {
+        Self {
+            message: format!("{}: {}", redrive_model::text::one_line(what, 64, false), self.message),
+            ..self
+        }
     }
 
     /// Why.

@@ -11,6 +11,9 @@ use tracing_subscriber::registry::Registry;
 
 use crate::settings::Values;
 
+/// Where the engine tells of each attempt.
+const JOBS: &str = "redrive_engine::runtime::report";
+
 /// How much a command logs unless it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Usual {
@@ -18,21 +21,28 @@ pub(crate) enum Usual {
     Info,
     /// What ends says only what is odd.
     Warn,
+    /// What tells of each failed job itself says it once.
+    Reporting,
 }
 
 /// Begins to log, as the settings say. Only the first call counts.
 pub(crate) fn start(values: &Values, usual: Usual) {
-    let usual = match usual {
-        Usual::Info => LevelFilter::INFO,
-        Usual::Warn => LevelFilter::WARN,
+    let asked = values.text("LOG_LEVEL").and_then(|word| word.parse::<LevelFilter>().ok());
+    let (level, jobs) = match (asked, usual) {
+        (Some(level), _) => (level, level),
+        (None, Usual::Info) => (LevelFilter::INFO, LevelFilter::INFO),
+        (None, Usual::Warn) => (LevelFilter::WARN, LevelFilter::WARN),
+        (None, Usual::Reporting) => (LevelFilter::WARN, LevelFilter::OFF),
     };
-    let level = values.text("LOG_LEVEL").and_then(|word| word.parse().ok()).unwrap_or(usual);
     let text = match values.text("LOG_FORMAT").as_deref() {
         Some(word) => word == "text",
         None => io::stderr().is_terminal(),
     };
     // Other people's libraries speak only when something is odd.
-    let filter = Targets::new().with_target("redrive", level).with_default(level.min(LevelFilter::WARN));
+    let filter = Targets::new()
+        .with_target("redrive", level)
+        .with_target(JOBS, jobs)
+        .with_default(level.min(LevelFilter::WARN));
     let lines = fmt::layer().with_writer(OneLine);
     let layer = if text {
         lines.with_ansi(io::stderr().is_terminal()).with_filter(filter).boxed()

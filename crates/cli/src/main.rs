@@ -4,11 +4,13 @@ mod args;
 mod bench;
 mod builtin;
 mod command;
+mod convert;
 mod counting;
 mod doctor;
 mod exit;
 mod local;
 mod logs;
+mod near_server;
 mod sameness;
 mod settings;
 mod signals;
@@ -35,8 +37,13 @@ fn main() -> std::process::ExitCode {
         Command::Gateway(gateway) => command::gateway::run(shared, &gateway),
         Command::Migrate(flags) => command::migrate::run(shared, &flags),
         Command::Bench(bench) => command::bench::run(&bench),
-        Command::Explain { code } => command::explain::run(&code),
+        Command::Convert(convert) => command::convert::run(shared, &convert),
+        Command::Jobs(jobs) => command::jobs::run(shared, &jobs),
+        Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),
+        Command::Openapi => command::shell::openapi(),
+        Command::Completions { shell } => command::shell::completions(shell),
+        Command::Man => command::shell::man(),
     };
     match outcome {
         Ok(()) => Exit::Done.into(),

@@ -41,12 +41,20 @@ pub struct Folder {
     root: Arc<Root>,
     path: PathBuf,
     seam: Arc<dyn Seam>,
+    durable: bool,
 }
 
 impl Folder {
     /// Opens a folder, and makes it when it is missing. A folder that exists keeps its mode.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Arc::new(Seamless)).await
+    }
+
+    /// Opens a folder for files that need not outlive the machine: nothing is synced. A killed process loses nothing; a machine
+    /// that loses its power may lose or damage what is here, so whoever uses it must be able to make it again, and verifies what
+    /// it reads.
+    pub async fn open_scratch(path: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self { durable: false, ..Self::open(path).await? })
     }
 
     /// [`Folder::open`] with faults.
@@ -58,7 +66,7 @@ impl Folder {
             root.subfolder(TEMP)?;
             Ok(root)
         });
-        Ok(Self { root: Arc::new(root.await?), path, seam })
+        Ok(Self { root: Arc::new(root.await?), path, seam, durable: true })
     }
 
     /// Where it is.
@@ -80,13 +88,13 @@ impl Folder {
 #[async_trait]
 impl Blobs for Folder {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let seam = Arc::clone(&self.seam);
+        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
         let temp = self.on_root(move |root| {
             // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
             let folder = Arc::new(root.subfolder(TEMP)?);
-            TempFolder { folder, seam, durable: true }.make()
+            TempFolder { folder, seam, durable }.make()
         });
-        let publish = publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam));
+        let publish = publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam), durable);
         Ok(Upload::new(temp.await?, limit, Arc::new(publish)))
     }
 
@@ -121,5 +129,39 @@ impl Blobs for Folder {
 
     async fn free(&self) -> Result<Option<u64>> {
         self.on_root(|root| room::free_at(root.fd(), Act::Read).map(Some)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::seam::Point;
+    use crate::{BlobError, BlobsExt, Placed};
+
+    #[derive(Default)]
+    struct Noting(Mutex<Vec<Point>>);
+
+    impl Seam for Noting {
+        fn before(&self, point: Point) -> std::io::Result<()> {
+            self.0.lock().unwrap().push(point);
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn scratch_is_put_once_and_hashed_like_everything_and_never_synced() {
+        let home = tempfile::tempdir().unwrap();
+        let seam = Arc::new(Noting::default());
+        let durable = Folder::open_with(home.path(), seam.clone()).await.unwrap();
+        let scratch = Folder { durable: Folder::open_scratch(home.path()).await.unwrap().durable, ..durable };
+        let key = Key::parse("a/b").unwrap();
+        let stored = scratch.put_bytes(&key, "one".into()).await.unwrap();
+        assert_eq!((stored.placed, stored.sha256), (Placed::New, crate::Sha256::of(b"one")));
+        assert!(matches!(scratch.put_bytes(&key, "two".into()).await, Err(BlobError::AlreadyExists { .. })));
+        let points = seam.0.lock().unwrap();
+        assert!(points.contains(&Point::Rename));
+        assert!(!points.contains(&Point::SyncTemp) && !points.contains(&Point::SyncFolder), "{points:?}");
     }
 }

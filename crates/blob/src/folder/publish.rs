@@ -29,6 +29,8 @@ const TRIES: usize = 16;
 pub(super) struct Publisher {
     root: Arc<Root>,
     seam: Arc<dyn Seam>,
+    /// Whether names are synced.
+    durable: bool,
 }
 
 /// What one try came to.
@@ -39,18 +41,18 @@ enum Tried {
 }
 
 impl Publisher {
-    pub(super) fn new(root: Arc<Root>, seam: Arc<dyn Seam>) -> Self {
-        Self { root, seam }
+    pub(super) fn new(root: Arc<Root>, seam: Arc<dyn Seam>, durable: bool) -> Self {
+        Self { root, seam, durable }
     }
 
-    fn put(root: &Root, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
+    fn put(root: &Root, seam: &dyn Seam, durable: bool, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
         for _ in 0..TRIES {
             let way = match root.way(key, true, Act::Put) {
                 Ok(way) => way,
                 Err(Stop::Missing) => continue,
                 Err(Stop::Failed(error)) => return Err(error),
             };
-            match try_once(&way, seam, sealing, key)? {
+            match try_once(&way, seam, durable, sealing, key)? {
                 Tried::Done(placed) => return Ok(placed),
                 Tried::Again => {}
             }
@@ -64,8 +66,9 @@ impl Publish for Publisher {
     /// Answers with the temp only when its name was taken: a folder that failed is not asked again about the same file.
     async fn publish(&self, mut sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
         let (root, seam, key) = (Arc::clone(&self.root), Arc::clone(&self.seam), key.clone());
+        let durable = self.durable;
         let tried = blocking::run(move || {
-            let placed = Self::put(&root, &*seam, &mut sealing, &key);
+            let placed = Self::put(&root, &*seam, durable, &mut sealing, &key);
             Ok((sealing, placed))
         });
         match tried.await {
@@ -76,13 +79,22 @@ impl Publish for Publisher {
     }
 }
 
-fn try_once(way: &Way<'_>, seam: &dyn Seam, sealing: &mut Sealing, key: &Key) -> Result<Tried> {
+fn try_once(
+    way: &Way<'_>,
+    seam: &dyn Seam,
+    durable: bool,
+    sealing: &mut Sealing,
+    key: &Key,
+) -> Result<Tried> {
     let (_, name) = key.split();
     let renamed = seam.before(Point::Rename).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
     match renamed.and_then(|()| rename(&sealing.temp.folder().clone(), &sealing.temp.name, way.last(), name))
     {
         Ok(()) => {
             sealing.temp.renamed();
+            if !durable {
+                return Ok(Tried::Done(Placed::New));
+            }
             let synced =
                 seam.before(Point::SyncFolder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
             if let Err(e) = synced.and_then(|()| way.sync()) {

@@ -1,24 +1,68 @@
-//! `redrive explain CODE`: the registry's row as text.
+//! `redrive explain CODE|JOB`: the registry's row as text, or why a job is where it is and what comes next.
 
+use redrive_api::FailureEntry;
+use redrive_api::client::Client;
 use redrive_model::failure::REGISTRY;
-use redrive_model::{Code, text};
+use redrive_model::{Code, JobId, text};
 
+use super::jobs::{print, print_json};
+use crate::args::{Explain, Shared};
 use crate::exit::{Exit, Stop};
+use crate::logs::Usual;
+use crate::{near_server, settings};
 
-#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
-pub(crate) fn run(name: &str) -> Result<(), Stop> {
-    let Some(code) = Code::parse(&name.to_ascii_uppercase()) else { return Err(unknown(name)) };
-    let entry = code.entry();
-    println!("{}  ({}, {})", entry.name, entry.category, entry.class);
-    if entry.public != code {
-        println!("shown outside as: {}", entry.public);
+pub(crate) fn run(shared: &Shared, explain: &Explain) -> Result<(), Stop> {
+    let what = explain.what.trim();
+    if let Some(code) = Code::parse(&what.to_ascii_uppercase()) {
+        return of_code(code, explain.json);
     }
-    println!("what happened:    {}", entry.what_happened);
-    println!("what we do:       {}", entry.what_we_do);
-    println!("what you can do:  {}", entry.what_you_can_do);
-    println!("retried:          {}", entry.retries);
-    println!("HTTP status:      {}", entry.http_status);
-    println!("page:             docs/failures/{}.md", entry.name);
+    if what.parse::<JobId>().is_err() {
+        return Err(unknown(what));
+    }
+    let values = settings::read(shared, &explain.flags, Usual::Warn)?;
+    let client = near_server::client(&values)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(of_job(&client, what, explain.json))
+}
+
+async fn of_job(client: &Client, id: &str, json: bool) -> Result<(), Stop> {
+    let why = client.explain(id).await?;
+    if json {
+        return print_json(&why);
+    }
+    let name = text::one_line_chars(why.job.filename.as_deref().unwrap_or("-"), 100);
+    print(&format!("{}  {}  {name}", why.job.id, why.job.status));
+    print(&format!("now:              {}", why.now));
+    for (what, words) in [("what we do:", &why.what_we_do), ("what you can do:", &why.what_you_can_do)] {
+        if let Some(words) = words {
+            print(&format!("{what:<17} {words}"));
+        }
+    }
+    for step in &why.past {
+        let attempt = &step.attempt;
+        let took = attempt.duration_ms.map_or_else(String::new, |ms| format!(" after {ms} ms"));
+        let code = attempt.code.as_deref().map_or_else(String::new, |code| format!(", {code}"));
+        let rule = step.rule.as_deref().map_or_else(String::new, |rule| format!(" ({rule})"));
+        print(&format!("attempt {}:        {}{took}{code}{rule}", attempt.number, attempt.outcome));
+    }
+    Ok(())
+}
+
+fn of_code(code: Code, json: bool) -> Result<(), Stop> {
+    let entry = code.entry();
+    if json {
+        return print_json(&FailureEntry::from(entry));
+    }
+    print(&format!("{}  ({}, {})", entry.name, entry.category, entry.class));
+    if entry.public != code {
+        print(&format!("shown outside as: {}", entry.public));
+    }
+    print(&format!("what happened:    {}", entry.what_happened));
+    print(&format!("what we do:       {}", entry.what_we_do));
+    print(&format!("what you can do:  {}", entry.what_you_can_do));
+    print(&format!("retried:          {}", entry.retries));
+    print(&format!("HTTP status:      {}", entry.http_status));
+    print(&format!("page:             docs/failures/{}.md", entry.name));
     Ok(())
 }
 

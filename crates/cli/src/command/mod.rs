@@ -2,9 +2,12 @@
 
 pub(crate) mod bench;
 pub(crate) mod config;
+pub(crate) mod convert;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod gateway;
+pub(crate) mod jobs;
 pub(crate) mod migrate;
 pub(crate) mod serve;
+pub(crate) mod shell;
 pub(crate) mod worker;

@@ -31,6 +31,8 @@ impl<const USE: Use> Args for Flags<USE> {
                 .help(format!("{} [env: {}] [default: {}]", capital(setting.about), setting.name, holds))
                 .help_heading(if USE == LOGS { "Everywhere" } else { "Settings" })
                 .global(USE == LOGS);
+            // What people try first.
+            let flag = if setting.name == "REDRIVE_URL" { flag.visible_alias("server") } else { flag };
             command.arg(flag)
         })
     }

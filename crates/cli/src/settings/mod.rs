@@ -18,6 +18,7 @@ use crate::logs;
 pub(crate) use file::{FILE, lower};
 pub(crate) use flags::Flags;
 pub(crate) use serving::{Serving, Work};
+use values::Origin;
 pub(crate) use values::Values;
 
 /// All settings in their order.
@@ -106,6 +107,26 @@ pub(crate) fn read<const USE: table::Use>(
 /// Where the data is.
 pub(crate) fn place(values: &Values) -> Result<Place, Stop> {
     Ok(Place { data_dir: data_dir(values), store: values.store()? })
+}
+
+/// What conversions are run with.
+pub(crate) fn work(values: &Values) -> Result<Work, Stop> {
+    Work::read(values)
+}
+
+/// Whether somebody set it.
+pub(crate) fn is_set(values: &Values, name: &str) -> bool {
+    values.origin(name) != Origin::Default
+}
+
+/// The server that commands talk to, where one is named.
+pub(crate) fn server_url(values: &Values) -> Result<Option<url::Url>, Stop> {
+    values.url("REDRIVE_URL")
+}
+
+/// What operators sign in with, where it is set.
+pub(crate) fn operator_token(values: &Values) -> Option<Secret> {
+    values.secret("OPERATOR_TOKEN")
 }
 
 /// The folder for everything that is stored.

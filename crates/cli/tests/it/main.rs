@@ -9,10 +9,13 @@
 
 mod bench;
 mod config;
+mod convert;
 mod disk;
 mod doctor;
 mod explain;
+mod fake_gateway;
 mod gateway;
+mod jobs;
 mod metrics;
 mod operators;
 mod postgres;

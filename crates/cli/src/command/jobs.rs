@@ -1,0 +1,179 @@
+//! `redrive jobs`: what a server has, as a table or as the API's own JSON, one object per line.
+
+use redrive_api::client::{Client, ClientError, Wanted};
+use redrive_api::{Event, Job};
+use redrive_model::text::one_line_chars;
+use serde::Serialize;
+
+use crate::args::{Jobs, Shared};
+use crate::exit::{Exit, Stop};
+use crate::logs::Usual;
+use crate::{near_server, settings};
+
+/// The most that the server gives on one page.
+const PAGE: usize = 200;
+
+pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
+    let values = settings::read(shared, jobs.flags(), Usual::Warn)?;
+    let client = near_server::client(&values)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            done = ask(&client, jobs) => done,
+            () = crate::signals::told_to_stop() => Err(Stop::new(Exit::Interrupted, "interrupted")),
+        }
+    })
+}
+
+async fn ask(client: &Client, jobs: &Jobs) -> Result<(), Stop> {
+    match jobs {
+        Jobs::List { status, code, search, since, limit, json, .. } => {
+            let wanted = Wanted {
+                status: status.clone(),
+                code: code.clone(),
+                q: search.clone(),
+                since: since.clone(),
+                ..Wanted::default()
+            };
+            list(client, wanted, *limit, *json).await
+        }
+        Jobs::Show { ids, json, .. } => each(ids, async |id| show(&client.job(id).await?, *json)).await,
+        Jobs::Retry { ids, json, .. } => each(ids, async |id| row(&client.retry(id).await?, *json)).await,
+        Jobs::Cancel { ids, json, .. } => each(ids, async |id| row(&client.cancel(id).await?, *json)).await,
+        Jobs::Watch { ids, json, .. } => watch(client, ids, *json).await,
+    }
+}
+
+/// Goes through all, and stops with the first that could not be done, after having said what became of the others.
+async fn each(ids: &[String], act: impl AsyncFn(&str) -> Result<(), Stop>) -> Result<(), Stop> {
+    let mut first = None;
+    for id in ids {
+        if let Err(stop) = act(id).await {
+            let stop = stop.about(id);
+            match first {
+                None => first = Some(stop),
+                Some(_) => drop(stop.report()),
+            }
+        }
+    }
+    first.map_or(Ok(()), Err)
+}
+
+async fn list(client: &Client, mut wanted: Wanted, limit: usize, json: bool) -> Result<(), Stop> {
+    let mut left = limit;
+    while left > 0 {
+        wanted.limit = Some(left.min(PAGE));
+        let page = client.jobs(&wanted).await?;
+        for job in &page.jobs {
+            row(job, json)?;
+        }
+        left = left.saturating_sub(page.jobs.len());
+        match page.next_cursor {
+            Some(cursor) if !page.jobs.is_empty() => wanted.cursor = Some(cursor),
+            Some(_) | None => break,
+        }
+    }
+    Ok(())
+}
+
+/// Prints events as they happen; with ids until those jobs have ended.
+async fn watch(client: &Client, ids: &[String], json: bool) -> Result<(), Stop> {
+    let mut waiting: Vec<&String> = ids.iter().collect();
+    let mut failed = 0;
+    let mut after = None;
+    loop {
+        let mut events = client.events(after).await?;
+        // What ended before we listened tells nothing more.
+        let mut open = Vec::new();
+        for id in waiting {
+            let job = client.job(id).await.map_err(|error| Stop::from(error).about(id))?;
+            if job.finished_at.is_some() {
+                failed += usize::from(job.status != "complete");
+                row(&job, json)?;
+            } else {
+                open.push(id);
+            }
+        }
+        waiting = open;
+        while ids.is_empty() || !waiting.is_empty() {
+            let event = match events.next().await {
+                Ok(Some(event)) => event,
+                // The server was started again, or dropped us: what we missed follows.
+                Ok(None) | Err(ClientError::Unreachable(_)) => break,
+                Err(error) => return Err(error.into()),
+            };
+            after = Some(event.sequence);
+            let job = event.job_id.clone().unwrap_or_default();
+            if !ids.is_empty() && !ids.contains(&job) {
+                continue;
+            }
+            tell(&event, json)?;
+            if matches!(event.r#type.as_str(), "complete" | "failed" | "cancelled") {
+                failed += usize::from(event.r#type != "complete");
+                waiting.retain(|id| **id != job);
+            }
+        }
+        if !ids.is_empty() && waiting.is_empty() {
+            let text = format!("{failed} of {} did not complete", ids.len());
+            return if failed == 0 { Ok(()) } else { Err(Stop::new(Exit::SomeFailed, text)) };
+        }
+    }
+}
+
+fn tell(event: &Event, json: bool) -> Result<(), Stop> {
+    if json {
+        return print_json(event);
+    }
+    let job = event.job_id.as_deref().unwrap_or("-");
+    let code = event.error_code.as_deref().unwrap_or("");
+    print(&format!("{}  {job}  {:<10} attempt {} {code}", event.at, event.r#type, event.attempt));
+    Ok(())
+}
+
+fn row(job: &Job, json: bool) -> Result<(), Stop> {
+    if json {
+        return print_json(job);
+    }
+    let name = one_line_chars(job.filename.as_deref().unwrap_or("-"), 40);
+    let code = job.error.as_ref().map_or("", |error| error.code.as_str());
+    print(&format!("{}  {:<13} {}  {name}  {code}", job.id, job.status, job.created_at));
+    Ok(())
+}
+
+fn show(job: &Job, json: bool) -> Result<(), Stop> {
+    if json {
+        return print_json(job);
+    }
+    let text = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let attempts =
+        job.max_attempts.map_or_else(|| job.attempt.to_string(), |most| format!("{} of {most}", job.attempt));
+    let lines = [
+        ("job", job.id.clone()),
+        ("status", job.status.clone()),
+        ("file", text(job.filename.clone().map(|name| one_line_chars(&name, 200)))),
+        ("mapping", text(job.mapping.clone())),
+        ("bytes", text(job.bytes.map(|bytes| bytes.to_string()))),
+        ("owner", text(job.owner.clone())),
+        ("attempt", attempts),
+        ("created", job.created_at.to_string()),
+        ("started", text(job.started_at.map(|at| at.to_string()))),
+        ("finished", text(job.finished_at.map(|at| at.to_string()))),
+        ("next try", text(job.retry_after.map(|at| at.to_string()))),
+        ("failure", text(job.error.as_ref().map(|error| format!("{}: {}", error.code, error.message)))),
+    ];
+    for (name, value) in lines {
+        print(&format!("{name:<10} {value}"));
+    }
+    Ok(())
+}
+
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Stop> {
+    let text = serde_json::to_string(value).map_err(|error| Stop::new(Exit::Failed, error.to_string()))?;
+    print(&text);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
+pub(super) fn print(text: &str) {
+    println!("{text}");
+}
