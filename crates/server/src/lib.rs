@@ -1,4 +1,4 @@
-//! Redrive's HTTP side: sessions, uploads, jobs, downloads, the event stream, health and the failure registry.
+//! Redrive's HTTP side: sessions, uploads, jobs, downloads, the event stream, health, the failure registry, and the pages.
 //!
 //! [`App`] is made from the engine's handles and two places for files; [`serve`] puts it behind the door. Every route is a row
 //! of one table ([`routes`]); a row says who may use it, and the layers follow from that.
@@ -19,6 +19,7 @@ mod mappings;
 mod meter;
 mod openapi;
 mod own;
+mod pages;
 mod pulse;
 mod rates;
 mod refusal;
@@ -32,7 +33,7 @@ mod zip;
 pub use app::{App, AppParts, serve};
 pub use limits::{Limits, Rate, Rates};
 pub use openapi::openapi;
-pub use routes::{Access, RouteInfo, routes};
+pub use routes::{Access, RouteInfo, page_routes, routes};
 
 /// The accept loop's numbers.
 pub use redrive_door::Limits as DoorLimits;

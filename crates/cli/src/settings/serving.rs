@@ -43,9 +43,10 @@ pub(crate) fn serving(place: &Place) -> Result<Serving, Stop> {
     let max_upload = or("MAX_UPLOAD_BYTES", 52_428_800u64)?;
     let max_result = max_upload.saturating_mul(RESULT_FACTOR);
     let timeout = time("GATEWAY_TIMEOUT_MS", MS, 180_000.0)?;
+    let pdf = time("PDF_TTL_DAYS", DAY, 7.0)?;
     let xml = time("XML_TTL_DAYS", DAY, 30.0)?;
     let drain = time("DRAIN_TIMEOUT_SEC", SEC, 25.0)?;
-    let mut limits = Limits { max_upload, ..Limits::default() };
+    let mut limits = Limits { max_upload, pdf_kept: pdf, xml_kept: xml, ..Limits::default() };
     // A session must live to fetch its results.
     limits.session.idle = limits.session.idle.max(xml);
     limits.session.absolute = limits.session.absolute.max(limits.session.idle);
@@ -59,11 +60,7 @@ pub(crate) fn serving(place: &Place) -> Result<Serving, Stop> {
             concurrency: or("WORKER_CONCURRENCY", 4usize)?.max(1),
             max_result,
         },
-        retention: RetentionOptions {
-            pdf: time("PDF_TTL_DAYS", DAY, 7.0)?,
-            xml,
-            every: time("RETENTION_INTERVAL_SEC", SEC, 3_600.0)?,
-        },
+        retention: RetentionOptions { pdf, xml, every: time("RETENTION_INTERVAL_SEC", SEC, 3_600.0)? },
         lease_ttl: time("WORKER_LEASE_TTL_SEC", SEC, 60.0)?,
         drain,
         breaker: breaker(timeout)?,

@@ -1,4 +1,4 @@
-//! A client that keeps its cookie, as a browser does.
+//! A client that keeps its cookie, as a browser does, and goes nowhere by itself.
 
 use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use reqwest::{Method, RequestBuilder};
@@ -58,7 +58,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(url: &str) -> Self {
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
         Self { http, url: url.to_owned(), cookie: None }
     }
 

@@ -14,6 +14,7 @@ mod gateway;
 mod jobs;
 mod limits;
 mod ownership;
+mod pages;
 mod sessions;
 mod status;
 mod stream;
