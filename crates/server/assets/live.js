@@ -77,6 +77,7 @@
         if (event.target === live) return;
         if (isAct(event)) oops(sentence(event.detail.ctx.text));
         const status = event.detail.ctx.response.status;
+        if (!isAct(event) && (status === 403 || status === 404)) oops("This is not there any more. Reload the page.");
         if (isAct(event) || status === 429 || status >= 500) setTimeout(refresh, isAct(event) ? 0 : 2_000);
     });
     document.addEventListener("htmx:error", (event) => {

@@ -25,6 +25,8 @@ use crate::upload::is_active;
 
 /// Between two messages about the same thing.
 const PACE: Duration = Duration::from_millis(500);
+/// Between two looks at the numbers while nothing is heard: so many times the pace.
+const LOOK_EVERY: u32 = 2;
 /// A page that hears nothing for longer than a few of these thinks that the connection is lost.
 const BEAT: Duration = Duration::from_secs(10);
 
@@ -83,7 +85,7 @@ impl Watcher {
         let mut tick = tokio::time::interval(PACE);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut jobs, mut banner) = (self.jobs().await, banner::signature(&self.app).await);
-        let (mut changed, mut told) = (false, Instant::now());
+        let (mut changed, mut told, mut round) = (false, Instant::now(), 0u32);
         if self.sender.send("beat").await.is_err() {
             return;
         }
@@ -101,7 +103,8 @@ impl Watcher {
                 _ = tick.tick() => {}
             }
             let mut names = Vec::new();
-            if changed || jobs.active {
+            round = round.wrapping_add(1);
+            if changed || (jobs.active && round.is_multiple_of(LOOK_EVERY)) {
                 let now = self.jobs().await;
                 if changed || now != jobs {
                     names.push("jobs");

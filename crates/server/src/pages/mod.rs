@@ -19,6 +19,7 @@ mod layout;
 mod live;
 mod preview;
 mod problem;
+mod remarks;
 mod row;
 mod timeline;
 mod upload;

@@ -1,11 +1,14 @@
 //! One job as a row of the table: what it is called, how it is, and what can be done with it.
 
+use std::borrow::Cow;
+
 use futures::{StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
 use redrive_api::Job;
 use redrive_blob::BlobError;
 use redrive_model::{Shown, Timestamp};
 
+use super::remarks::{self, remarks};
 use super::words::{bytes, count, countdown, time};
 use super::{icon, words};
 use crate::app::App;
@@ -24,6 +27,8 @@ pub(super) struct Line {
     pub(super) no_retry: Option<&'static str>,
     /// Its result was removed.
     pub(super) expired: bool,
+    /// What the converter remarked.
+    pub(super) remarks: Vec<Cow<'static, str>>,
     /// When this was true.
     pub(super) now: Timestamp,
 }
@@ -52,7 +57,14 @@ pub(super) async fn line(app: &App, owned: &Owned, now: Timestamp) -> Result<Lin
         | Shown::Partial
         | Shown::Cancelled => None,
     };
-    Ok(Line { job, shown: owned.shown, no_retry, expired: owned.expired_at.is_some(), now })
+    Ok(Line {
+        job,
+        shown: owned.shown,
+        no_retry,
+        expired: owned.expired_at.is_some(),
+        remarks: remarks(owned),
+        now,
+    })
 }
 
 /// The row says that there was a source; whether it is still there only the place knows. While that cannot be told, a retry
@@ -122,6 +134,7 @@ impl Line {
                     (_, _) => {}
                 }
             }
+            (remarks::list(&self.remarks))
             @if let Some(failure) = job.last_failure.as_ref().filter(|_| self.tells_failure()) {
                 span.why {
                     (failure.message) " "
