@@ -4,6 +4,8 @@
 (() => {
     const AT_ONCE = 3;
     const TRIES = 5;
+    // More lines than this about files that went well are folded into one: their states are in the table below.
+    const LINES = 5;
     const at = (id) => document.getElementById(id);
     const form = at("upload");
     const input = at("file");
@@ -30,6 +32,20 @@
         const item = make("li", {}, name, bar, words);
         list.append(item);
         return { file, item, bar, words, mapping: at("mapping").value, tries: 0 };
+    }
+
+    // Puts lines that went well away when they are many, so that those which need a person are seen.
+    function fold() {
+        const good = [...list.querySelectorAll(":scope > li.is-good")];
+        let folded = at("folded");
+        if (!folded && good.length <= LINES) return;
+        if (!folded) {
+            folded = make("li", { id: "folded" }, make("details", {}, make("summary", {}), make("ul", { className: "files" })));
+            list.prepend(folded);
+        }
+        const inner = folded.querySelector("ul");
+        inner.append(...good);
+        folded.querySelector("summary").textContent = `${inner.children.length} files uploaded`;
     }
 
     function end(one, className, ...words) {
@@ -124,7 +140,8 @@
             sent.done += 1;
             const where = link(`/jobs/${answer.job.id}`, answer.deduped_from ? "see the earlier job" : "follow it");
             const words = answer.deduped_from ? "You have this already: " : "Uploaded: ";
-            return end(one, answer.deduped_from ? "is-off" : "is-good", words, where);
+            end(one, answer.deduped_from ? "is-off" : "is-good", words, where);
+            return fold();
         }
         const wait = answer.retry_after_ms;
         if (wait && one.tries < TRIES) {
