@@ -50,11 +50,13 @@ story("a job that waits for its next try counts down, and is tried by itself", {
     assert.equal(gateway.calls, 2);
 });
 
-story("a start is seen at once, although nothing has ended", {}, async ({ gateway, person }) => {
-    gateway.mood = "silent";
+story("a start is seen, although it writes no event", { RETRY_BASE_DELAY_MS: "2500", RETRY_JITTER_MAX_MS: "0" }, async ({ gateway, person }) => {
+    gateway.mood = "break";
     const ann = await person();
     await ann.upload(file("long.pdf"));
-    await ann.says("long.pdf", /Processing\s*attempt 1 of 3/);
+    await ann.says("long.pdf", "Waiting to retry");
+    gateway.mood = "silent";
+    await ann.says("long.pdf", /Processing\s*attempt 2 of 3/);
     await ann.row("long.pdf").locator("a.name").click();
     await ann.page.locator(".head .state", { hasText: "Processing" }).waitFor();
     await ann.picture("job-processing");

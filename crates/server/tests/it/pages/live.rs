@@ -72,23 +72,20 @@ async fn a_job_s_page_hears_of_that_job_alone() {
 
 #[tokio::test]
 async fn a_start_is_heard_although_it_writes_no_event() {
-    let world = World::start().await;
+    let world = World::with(|setup| setup.works = false).await;
     world.gateway.mood(crate::gateway::Mood::Silent);
     let mut client = world.client();
     let id = client.upload("a.pdf", &pdf(1), None).await.job_id();
-    let mut listener = Listener::open(&client, &format!("/live?job={id}")).await;
-    // It runs, or is about to: the page that asks after the last message shows it.
-    let shown = async {
-        loop {
-            let piece = Page::piece(client.ask("GET", &format!("/jobs/{id}"), SCRIPT).await);
-            if piece.text(".head .state") == "Processing" {
-                break;
-            }
-            listener.wait("jobs").await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), shown).await.unwrap();
+    let mut one = Listener::open(&client, &format!("/live?job={id}")).await;
+    let mut all = Listener::open(&client, "/live").await;
+    let running = world.engine.start();
+    one.wait("jobs").await;
+    all.wait("jobs").await;
+    let piece = Page::piece(client.ask("GET", &format!("/jobs/{id}"), SCRIPT).await);
+    assert_eq!(piece.text(".head .state"), "Processing");
     world.gateway.mood(crate::gateway::Mood::Fine);
+    world.ended(&id).await;
+    drop(running);
 }
 
 #[tokio::test]
