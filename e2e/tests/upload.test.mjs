@@ -55,11 +55,12 @@ story("forty files with bars, a few at a time", {}, async ({ person }) => {
     });
     await ann.page.goto("/");
     await ann.choose(...files);
-    await ann.page.locator("#folded").getByText("40 files uploaded").click();
+    await ann.page.locator("#folded").getByText("40 files uploaded").waitFor();
+    await ann.picture("upload-forty-files");
+    await ann.page.locator("#folded summary").click();
     assert.equal(await ann.page.locator("#folded li.is-good").getByRole("link", { name: "follow it" }).count(), 40);
     assert.equal(await ann.page.locator("#files > li").count(), 1);
     await ann.accessible("forty files");
-    await ann.picture("upload-forty-files");
     assert.equal(await ann.page.evaluate(() => window.most), 3);
     await ann.page.goto("/jobs");
     await ann.page.getByText("40 jobs: 40 complete").waitFor();

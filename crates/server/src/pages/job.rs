@@ -136,6 +136,7 @@ fn history(events: &[Event]) -> Markup {
 fn commands(line: &Line, origin: &str) -> Markup {
     let id = &line.job.id;
     let at = format!("{origin}/api/jobs/{id}");
+    let can_retry = line.shown == Shown::Failed && line.no_retry.is_none();
     html! {
         details.commands {
             summary { "On the command line" }
@@ -144,13 +145,13 @@ fn commands(line: &Line, origin: &str) -> Markup {
                 "curl -b jar " (at) "\n"
                 "curl -b jar " (at) "/explain\n"
                 @if line.job.can_download { "curl -b jar -OJ " (at) "/download\n" }
-                @if line.shown == Shown::Failed { "curl -b jar -X POST " (at) "/retry\n" }
+                @if can_retry { "curl -b jar -X POST " (at) "/retry\n" }
                 @if line.job.links.cancel.is_some() { "curl -b jar -X POST " (at) "/cancel\n" }
             }
             p.fine { "On the server:" }
             pre tabindex="0" aria-label="Commands with redrive" {
                 "redrive jobs show " (id) "\n"
-                @if line.shown == Shown::Failed { "redrive jobs retry " (id) "\n" }
+                @if can_retry { "redrive jobs retry " (id) "\n" }
                 @if let Some(error) = &line.job.error { "redrive explain " (error.code) "\n" }
             }
         }

@@ -56,8 +56,14 @@ async fn a_failure_is_three_sentences_and_nothing_of_the_inside() {
     assert_eq!(page.all(".explain a[href='/failures/GW_4XX']").len(), 1);
     assert_eq!(page.all(&format!("form[action='/jobs/{id}/retry'] button")).len(), 1);
     assert!(page.text("pre[aria-label='Commands with redrive']").contains("redrive explain GW_4XX"));
+    assert!(page.text("pre[aria-label='Commands with curl']").contains("/retry"));
     let piece = Page::piece(client.ask("GET", &format!("/jobs/{id}"), SCRIPT).await);
     assert_eq!(piece.one("#job").attr("data-title"), Some("Failed: a.pdf"));
+    // What cannot be done is not advised either.
+    client.upload("no.pdf", b"no", None).await;
+    let refused = client.get("/api/jobs?q=no.pdf").await.json()["jobs"][0]["id"].as_str().unwrap().to_owned();
+    let page = visit(&mut client, &format!("/jobs/{refused}")).await;
+    assert!(!page.text("pre[aria-label='Commands with curl']").contains("/retry"));
 }
 
 #[tokio::test]
