@@ -1,4 +1,4 @@
-//! Redrive's HTTP side: sessions, uploads, jobs, downloads, the event stream, health and the failure registry.
+//! Redrive's HTTP side: sessions, uploads, jobs, downloads, the event stream, health, the failure registry, and the pages.
 //!
 //! [`App`] is made from the engine's handles and two places for files; [`serve`] puts it behind the door. Every route is a row
 //! of one table ([`routes`]); a row says who may use it, and the layers follow from that.
@@ -24,6 +24,7 @@ mod operator;
 mod own;
 mod peer;
 mod prometheus;
+mod pages;
 mod pulse;
 mod rates;
 mod refusal;
@@ -40,7 +41,7 @@ pub use limits::{Limits, Rate, Rates};
 pub use openapi::openapi;
 pub use operator::{CODE_LIFE, MIN_TOKEN, Operators, OperatorsError};
 pub use prometheus::Metrics;
-pub use routes::{Access, RouteInfo, routes};
+pub use routes::{Access, RouteInfo, page_routes, routes};
 
 /// The accept loop's numbers.
 pub use redrive_door::Limits as DoorLimits;

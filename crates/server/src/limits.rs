@@ -53,6 +53,10 @@ pub struct Limits {
     pub stream_heartbeat: Duration,
     /// Results in one ZIP.
     pub zip_entries: usize,
+    /// How long a PDF is kept after its job is complete, to say so on the pages. Retention itself is a job's business.
+    pub pdf_kept: Duration,
+    /// The same for a result.
+    pub xml_kept: Duration,
     /// Between two questions for the gateway's mappings; more often while it has never answered.
     pub mappings_every: Duration,
 }
@@ -81,6 +85,8 @@ impl Default for Limits {
             stream_poll: Duration::from_millis(250),
             stream_heartbeat: Duration::from_secs(15),
             zip_entries: 1_000,
+            pdf_kept: DAY * 7,
+            xml_kept: DAY * 30,
             mappings_every: Duration::from_secs(60),
         }
     }

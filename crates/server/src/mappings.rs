@@ -110,7 +110,7 @@ fn built_in() -> Vec<Mapping> {
         media_type: Some("application/xml".to_owned()),
     };
     vec![
-        mapping("text", "Text with positions"),
+        mapping("text", "Text with boxes"),
         mapping("alto", "ALTO 4.4"),
         mapping("tei", "TEI P5"),
         mapping("docbook", "DocBook 5.0"),

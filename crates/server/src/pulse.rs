@@ -32,8 +32,9 @@ pub(crate) struct Pulse {
 /// What was seen.
 #[derive(Debug)]
 pub(crate) struct Look {
-    queue: QueueStats,
-    breakers: Vec<Breaker>,
+    pub(crate) queue: QueueStats,
+    pub(crate) breakers: Vec<Breaker>,
+    pub(crate) at: Timestamp,
 }
 
 impl Pulse {
@@ -42,7 +43,7 @@ impl Pulse {
     }
 
     /// The last look, or a new one when that is old. Whoever asks meanwhile waits for it instead of looking too.
-    async fn look(&self, desk: &Desk) -> Result<Arc<Look>, Refusal> {
+    pub(crate) async fn look(&self, desk: &Desk) -> Result<Arc<Look>, Refusal> {
         let mut last = self.last.lock().await;
         if let Some((at, look)) = last.as_ref()
             && at.elapsed() < FRESH
@@ -52,7 +53,7 @@ impl Pulse {
         let (queue, rows, counts) = (desk.queue().await?, desk.breakers().await?, desk.lanes().await?);
         let now = desk.now().await?;
         let breakers = rows.iter().map(|row| self.breaker(desk, row, &counts, now)).collect();
-        let look = Arc::new(Look { queue, breakers });
+        let look = Arc::new(Look { queue, breakers, at: now });
         *last = Some((Instant::now(), Arc::clone(&look)));
         Ok(look)
     }

@@ -73,6 +73,11 @@ impl Refusal {
         &self.0.code
     }
 
+    /// The document it answers with.
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.0
+    }
+
     fn of(code: Code, error: &dyn std::fmt::Display) -> Self {
         tracing::warn!(event = "request.failed", code = code.name(), "{error}");
         Self::new(code, code.public().entry().what_we_do)

@@ -6,6 +6,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rand::Rng;
 
+use crate::pages;
 use crate::refusal::Refusal;
 
 /// The header that carries the id.
@@ -15,10 +16,12 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 pub(crate) async fn identify(request: Request, next: Next) -> Response {
     let id = format!("{:016x}", rand::rng().random::<u64>());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let reader = pages::wants_page(request.headers(), &path);
     let mut response = next.run(request).await;
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
         tracing::info!(event = "request.refused", request_id = id, %method, path, code = refusal.code());
-        let named = refusal.request_id(&id).into_response();
+        let refusal = refusal.request_id(&id);
+        let named = if reader { pages::problem(&refusal) } else { refusal.into_response() };
         // What other layers have added stays: a cookie, a header.
         let (mut parts, old) = (named.into_parts(), response.into_parts().0);
         for (name, value) in &old.headers {
@@ -37,7 +40,7 @@ pub(crate) async fn identify(request: Request, next: Next) -> Response {
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Without a referrer browsers hide the origin of our own forms too.
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("same-origin"));
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

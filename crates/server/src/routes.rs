@@ -1,6 +1,6 @@
 //! Every route, once. A row says who may use it and what it costs; its layers follow from that.
 //!
-//! A test walks this table with an owner, another session, no session and an operator, and fails on a row that it does not know.
+//! A test walks the tables with an owner, another session, no session and an operator, and fails on a row that it does not know.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -11,7 +11,7 @@ use axum::routing::{MethodRouter, delete, get, post};
 use crate::app::App;
 use crate::rates::Kind;
 use crate::{
-    audit, deadline, download, failures, feed, health, jobs, mappings, openapi, operator, pulse, rates,
+    audit, deadline, download, failures, feed, health, jobs, mappings, openapi, operator, pages, pulse, rates,
     upload, zip,
 };
 
@@ -45,7 +45,14 @@ pub fn routes() -> Vec<RouteInfo> {
     table().into_iter().map(|row| row.info).collect()
 }
 
-struct Row {
+/// All routes of the pages, which are no part of the API.
+#[must_use]
+pub fn page_routes() -> Vec<RouteInfo> {
+    pages::table().into_iter().map(|row| row.info).collect()
+}
+
+/// A route with its layers still to come.
+pub(crate) struct Row {
     info: RouteInfo,
     handler: MethodRouter<App>,
     kind: Option<Kind>,
@@ -53,15 +60,27 @@ struct Row {
     timed: bool,
 }
 
+impl Row {
+    pub(crate) fn new(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        kind: impl Into<Option<Kind>>,
+        handler: MethodRouter<App>,
+    ) -> Self {
+        Self { info: RouteInfo { method, path, access }, handler, kind: kind.into(), timed: true }
+    }
+
+    /// It has a clock of its own.
+    pub(crate) fn slow(self) -> Self {
+        Self { timed: false, ..self }
+    }
+}
+
 fn table() -> Vec<Row> {
     use Access::{Everybody, Operator, Owner, Session};
-    let row = |method: Method, path: &'static str, access, kind, handler| Row {
-        info: RouteInfo { method, path, access },
-        handler,
-        kind,
-        timed: true,
-    };
-    let slow = |row: Row| Row { timed: false, ..row };
+    let row = Row::new;
+    let slow = Row::slow;
     let look = Some(Kind::Look);
     vec![
         row(Method::GET, "/healthz", Everybody, None, get(health::healthz)),
@@ -96,9 +115,9 @@ fn table() -> Vec<Row> {
     ]
 }
 
-/// The table as a router.
+/// Both tables as a router.
 pub(crate) fn router(app: &App) -> Router<App> {
-    table().into_iter().fold(Router::new(), |router, row| {
+    table().into_iter().chain(pages::table()).fold(Router::new(), |router, row| {
         let mut handler = row.handler;
         if row.timed {
             handler = handler.layer(from_fn_with_state(app.clone(), deadline::keep));

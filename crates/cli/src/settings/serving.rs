@@ -57,7 +57,7 @@ impl Serving {
     /// Reads them all.
     pub(crate) fn read(values: &Values) -> Result<Self, Stop> {
         let work = Work::read(values)?;
-        let xml = values.time("XML_TTL_DAYS")?;
+        let (pdf, xml) = (values.time("PDF_TTL_DAYS")?, values.time("XML_TTL_DAYS")?);
         let room = Room { soft: values.number("DISK_SOFT_BYTES")?, hard: values.number("DISK_HARD_BYTES")? };
         if room.soft < room.hard {
             let text =
@@ -65,7 +65,14 @@ impl Serving {
             return Err(Stop::new(Exit::Usage, text));
         }
         let trusted_proxies = values.networks("TRUSTED_PROXIES")?;
-        let mut limits = Limits { max_upload: work.max_upload, room, trusted_proxies, ..Limits::default() };
+        let mut limits = Limits {
+            max_upload: work.max_upload,
+            pdf_kept: pdf,
+            xml_kept: xml,
+            room,
+            trusted_proxies,
+            ..Limits::default()
+        };
         // A session must live to fetch its results.
         limits.session.idle = limits.session.idle.max(xml);
         limits.session.absolute = limits.session.absolute.max(limits.session.idle);
@@ -74,7 +81,7 @@ impl Serving {
             uploads: values.location("UPLOADS_DIR")?,
             results: values.location("RESULTS_DIR")?,
             retention: RetentionOptions {
-                pdf: values.time("PDF_TTL_DAYS")?,
+                pdf,
                 xml,
                 every: values.time("RETENTION_INTERVAL_SEC")?,
             },

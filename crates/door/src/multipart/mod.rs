@@ -15,7 +15,7 @@ use crate::TooSlow;
 const MAX_HEAD: usize = 8 * 1024;
 /// What may stand before the first part.
 const MAX_PREAMBLE: usize = 8 * 1024;
-/// How many parts.
+/// How many parts, unless the caller says otherwise.
 const MAX_PARTS: usize = 16;
 
 /// Why the body is not what it should be.
@@ -71,6 +71,7 @@ pub struct Multipart {
     ended: bool,
     inside: bool,
     parts: usize,
+    most_parts: usize,
 }
 
 impl Multipart {
@@ -87,7 +88,15 @@ impl Multipart {
             ended: false,
             inside: true,
             parts: 0,
+            most_parts: MAX_PARTS,
         }
+    }
+
+    /// Takes at most so many parts.
+    #[must_use]
+    pub const fn most_parts(mut self, parts: usize) -> Self {
+        self.most_parts = parts;
+        self
     }
 
     /// The head of the next part; nothing after the last. What is left of the part before is passed over.
@@ -111,7 +120,7 @@ impl Multipart {
             return Ok(None);
         }
         self.parts += 1;
-        if self.parts > MAX_PARTS {
+        if self.parts > self.most_parts {
             return Err(MultipartError::TooManyParts);
         }
         let head = self.head().await?;

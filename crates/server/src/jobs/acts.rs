@@ -19,13 +19,18 @@ type Accepted = (StatusCode, Json<JobReply>);
     (status = 404, description = "EXPIRED: the source is gone", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn retry(job: Owned) -> Result<Accepted, Refusal> {
+    accepted(&start_again(job).await?).await
+}
+
+/// Starts it again; the job as it is then.
+pub(crate) async fn start_again(job: Owned) -> Result<Owned, Refusal> {
     let refused = job.pdf().await?.is_some_and(|pdf| pdf.source.is_empty());
     if job.state != State::Failed || refused {
         return Err(job.wrong_state());
     }
     to_its_end(async move {
         job.retry().await?;
-        accepted(&job).await
+        job.again().await
     })
     .await
 }
@@ -36,14 +41,19 @@ pub(crate) async fn retry(job: Owned) -> Result<Accepted, Refusal> {
     (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "CONFLICT_STATE", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(job: Owned) -> Result<Accepted, Refusal> {
+    accepted(&stop(job).await?).await
+}
+
+/// Stops it; the job as it is then.
+pub(crate) async fn stop(job: Owned) -> Result<Owned, Refusal> {
     to_its_end(async move {
         job.cancel().await?;
-        accepted(&job).await
+        job.again().await
     })
     .await
 }
 
 async fn accepted(job: &Owned) -> Result<Accepted, Refusal> {
-    let job = view::job(&job.again().await?).await?;
+    let job = view::job(job).await?;
     Ok((StatusCode::ACCEPTED, Json(JobReply { job })))
 }

@@ -71,20 +71,25 @@ pub(crate) async fn events(job: Owned) -> Result<Json<Vec<Event>>, Refusal> {
     (status = 200, body = Explanation),
     (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn explain(job: Owned) -> Result<Json<Explanation>, Refusal> {
+    Ok(Json(explanation(&job).await?))
+}
+
+/// The story of a job in public words.
+pub(crate) async fn explanation(job: &Owned) -> Result<Explanation, Refusal> {
     let story = job.explain().await?;
     let code = story.job.failure_code.or_else(|| story.past.iter().rev().find_map(|past| past.attempt.code));
     let entry = code.filter(|_| story.job.shown != Shown::Complete).map(|code| code.public().entry());
     let past = story
         .past
         .iter()
-        .map(|past| Step { attempt: view::attempt(&job, &past.attempt), rule: past.rule.map(str::to_owned) });
-    Ok(Json(Explanation {
-        job: view::job(&job).await?,
+        .map(|past| Step { attempt: view::attempt(job, &past.attempt), rule: past.rule.map(str::to_owned) });
+    Ok(Explanation {
+        job: view::job(job).await?,
         now: if job.for_operator() { story.now.clone() } else { public_now(&story) },
         what_we_do: entry.map(|entry| entry.what_we_do.to_owned()),
         what_you_can_do: entry.map(|entry| entry.what_you_can_do.to_owned()),
         past: past.collect(),
-    }))
+    })
 }
 
 /// The engine's sentence names inner codes and who holds a target; its owner reads the same without them.

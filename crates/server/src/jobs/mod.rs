@@ -1,7 +1,7 @@
 //! A session's jobs: looking at them, acting on them.
 
 pub(crate) mod acts;
-mod filter;
+pub(crate) mod filter;
 pub(crate) mod forget;
 pub(crate) mod look;
 

@@ -31,7 +31,8 @@ pub(crate) async fn admit(app: &App, session: &Session, coming: u64) -> Result<S
     Ok(slot)
 }
 
-async fn within_quota(app: &App, session: &Session) -> Result<(), Refusal> {
+/// Whether this session may have one more job.
+pub(crate) async fn within_quota(app: &App, session: &Session) -> Result<(), Refusal> {
     let counts = app.desk().own_counts(session).await?;
     let (mut all, mut active) = (0, 0);
     for count in counts {

@@ -5,6 +5,7 @@
 
 mod admission;
 mod content;
+pub(crate) mod form;
 mod name;
 mod receive;
 mod slots;
@@ -200,8 +201,8 @@ fn internal() -> Refusal {
     Refusal::new(Code::SystemInternal, "Something went wrong on our side.")
 }
 
-/// What a limit is called.
-fn in_words(bytes: u64) -> String {
+/// What a size is called where it is a limit.
+pub(crate) fn in_words(bytes: u64) -> String {
     const MB: u64 = 1 << 20;
     if bytes >= MB && bytes.is_multiple_of(MB) {
         format!("{} MB", bytes / MB)
@@ -211,7 +212,7 @@ fn in_words(bytes: u64) -> String {
 }
 
 /// Why a file was refused, with the real limit.
-fn too_large(limit: u64) -> Failure {
+pub(crate) fn too_large(limit: u64) -> Failure {
     let text = format!("File exceeds the limit of {}.", in_words(limit));
     Failure::new(Code::TooLarge, &text).say(&text)
 }

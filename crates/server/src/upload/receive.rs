@@ -58,15 +58,7 @@ pub(crate) async fn receive(app: &App, mut form: Multipart, too_long: bool) -> R
                     }
                 }
             }
-            "mapping" => {
-                let name = small(&mut form, "mapping").await?;
-                let known = if name.is_empty() {
-                    app.mappings().default_name()
-                } else {
-                    app.mappings().check(&name)?
-                };
-                mapping = Some(known);
-            }
+            "mapping" => mapping = Some(known_mapping(app, &mut form).await?),
             other => {
                 let other = redrive_model::text::one_line(other, 64, false);
                 let text = format!("There is no field {other:?}: use file and mapping.");
@@ -80,8 +72,11 @@ pub(crate) async fn receive(app: &App, mut form: Multipart, too_long: bool) -> R
     Ok(Received { sealed, name, mapping: mapping.unwrap_or_else(|| app.mappings().default_name()) })
 }
 
-enum Stopped {
+/// Why a file was not taken to its end.
+pub(super) enum Stopped {
+    /// The request is wrong or broke off.
     Request(Refusal),
+    /// The file is refused after so many bytes.
     File { why: Box<Failure>, bytes: u64 },
 }
 
@@ -91,8 +86,14 @@ impl Stopped {
     }
 }
 
+/// The mapping that a field names, if there is such a one; the default when it is empty.
+pub(super) async fn known_mapping(app: &App, form: &mut Multipart) -> Result<String, Refusal> {
+    let name = small(form, "mapping").await?;
+    if name.is_empty() { Ok(app.mappings().default_name()) } else { app.mappings().check(&name) }
+}
+
 /// Writes the file's bytes and looks at them on the way.
-async fn store(app: &App, form: &mut Multipart) -> Result<Sealed, Stopped> {
+pub(super) async fn store(app: &App, form: &mut Multipart) -> Result<Sealed, Stopped> {
     let limit = app.limits().max_upload;
     let lost = |error: BlobError, bytes: u64| match error {
         BlobError::TooLarge { limit } => Stopped::of(too_large(limit), bytes),
@@ -147,7 +148,7 @@ fn twice(name: &str) -> Refused {
     Refusal::new(Code::ValidationInvalidField, text).into()
 }
 
-fn malformed(error: MultipartError) -> Refusal {
+pub(super) fn malformed(error: MultipartError) -> Refusal {
     match error {
         MultipartError::TooLarge => Refusal::new(Code::ValidationTooLarge, "The form is too large."),
         MultipartError::TooManyParts => {

@@ -1,4 +1,4 @@
-//! A client that keeps its cookie, as a browser does.
+//! A client that keeps its cookie, as a browser does, and goes nowhere by itself.
 
 use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use reqwest::{Method, RequestBuilder};

@@ -16,6 +16,7 @@ mod jobs;
 mod limits;
 mod operators;
 mod ownership;
+mod pages;
 mod sessions;
 mod status;
 mod stream;

@@ -1,6 +1,6 @@
 //! Every route with the owner, with another session, with none, with an operator. A route that is not in this list fails the test.
 
-use redrive_server::{Access, routes};
+use redrive_server::{Access, page_routes, routes};
 
 use crate::client::{Answer, Client};
 use crate::world::{World, pdf};
@@ -14,6 +14,9 @@ const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/api/jobs/{id}/download", 200),
     ("POST", "/api/jobs/{id}/retry", 409),
     ("POST", "/api/jobs/{id}/cancel", 409),
+    ("GET", "/jobs/{id}", 200),
+    ("POST", "/jobs/{id}/retry", 409),
+    ("POST", "/jobs/{id}/cancel", 409),
 ];
 
 /// What is a session's own, or nobody's.
@@ -34,6 +37,17 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("POST", "/sign-in", Access::Everybody),
     ("POST", "/sign-out", Access::Everybody),
     ("GET", "/api/audit", Access::Operator),
+    ("GET", "/", Access::Session),
+    ("POST", "/upload", Access::Session),
+    ("GET", "/jobs", Access::Session),
+    ("GET", "/jobs/zip", Access::Session),
+    ("GET", "/live", Access::Session),
+    ("GET", "/banner", Access::Everybody),
+    ("GET", "/failures", Access::Everybody),
+    ("GET", "/failures/{code}", Access::Everybody),
+    ("GET", "/docs", Access::Everybody),
+    ("GET", "/assets/{name}", Access::Everybody),
+    ("GET", "/favicon.ico", Access::Everybody),
 ];
 
 /// What could tell one refusal from another.
@@ -53,7 +67,7 @@ async fn every_route_asks_whose_it_is() {
     let id = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
     other.get("/api/jobs").await;
     let missing = "01890000-0000-7000-8000-000000000000";
-    for route in routes() {
+    for route in routes().into_iter().chain(page_routes()) {
         let (method, path) = (route.method.as_str(), route.path);
         let entry = OWNER.iter().find(|entry| (entry.0, entry.1) == (method, path));
         let Some(entry) = entry else {

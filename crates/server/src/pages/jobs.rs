@@ -1,0 +1,208 @@
+//! The list: a form to look for jobs, and a table that is kept fresh.
+//!
+//! What changes asks for this page again, with the same question, and gets the table alone: never more than one page of rows,
+//! however many jobs there are.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use maud::{Markup, html};
+use redrive_api::ListQuery;
+use redrive_model::{Code, Shown};
+use redrive_store::ShownCount;
+use url::form_urlencoded::Serializer;
+
+use super::banner::banner;
+use super::layout::{Place, Shell};
+use super::row::{Line, lines};
+use super::words::{self, count};
+use crate::app::App;
+use crate::jobs::filter;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::upload::is_active;
+
+/// The page, or its table.
+pub(super) async fn page(
+    State(app): State<App>,
+    session: Session,
+    query: Result<Query<ListQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let unknown = |_| {
+        let text = "This page can look for status, code, q and since.";
+        Refusal::new(Code::ValidationUnknownField, text)
+    };
+    let Query(query) = query.map_err(unknown)?;
+    let list = List::look(&app, &session, query).await?;
+    if super::wants_piece(&headers) {
+        return Ok(super::html(list.table()));
+    }
+    let body = html! {
+        h1 { "Your jobs" }
+        (list.search())
+        (list.table())
+    };
+    let title = list.title();
+    Ok(Shell::new(&title).at(Place::Jobs).live(banner(&app).await, "/live").page(&body))
+}
+
+/// What was asked, and what there is.
+pub(super) struct List {
+    query: ListQuery,
+    lines: Vec<Line>,
+    counts: Vec<ShownCount>,
+    next: Option<String>,
+}
+
+impl List {
+    pub(super) async fn look(app: &App, session: &Session, query: ListQuery) -> Result<Self, Refusal> {
+        let (filter, page) = filter::parse(query.clone())?;
+        let page = app.desk().list(session, filter, page).await?;
+        let counts = app.desk().counts(session).await?;
+        let now = app.desk().now().await?;
+        Ok(Self { query, lines: lines(app, &page.jobs, now).await?, counts, next: page.next })
+    }
+
+    fn of(&self, wanted: impl Fn(Shown) -> bool) -> u64 {
+        self.counts.iter().filter(|count| wanted(count.shown)).map(|count| count.jobs).sum()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// How everything is, for the tab.
+    fn title(&self) -> String {
+        let (active, failed) = (self.of(is_active), self.of(|shown| shown == Shown::Failed));
+        match (active, failed) {
+            (0, 0) => "Jobs".to_owned(),
+            (0, failed) => format!("{failed} failed · Jobs"),
+            (active, 0) => format!("{active} active · Jobs"),
+            (active, failed) => format!("{active} active, {failed} failed · Jobs"),
+        }
+    }
+
+    /// The address of the same question, from here or from another place in the list.
+    fn address(&self, cursor: Option<&str>) -> String {
+        let query = &self.query;
+        let mut given = Serializer::new(String::new());
+        for (name, value) in [
+            ("workload", &query.workload),
+            ("status", &query.status),
+            ("code", &query.code),
+            ("q", &query.q),
+            ("since", &query.since),
+            ("limit", &query.limit),
+        ] {
+            if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+                given.append_pair(name, value);
+            }
+        }
+        if let Some(cursor) = cursor {
+            given.append_pair("cursor", cursor);
+        }
+        match given.finish() {
+            text if text.is_empty() => "/jobs".to_owned(),
+            text => format!("/jobs?{text}"),
+        }
+    }
+
+    /// The form that asks.
+    fn search(&self) -> Markup {
+        let asked = self.query.status.as_deref().unwrap_or_default();
+        html! {
+            form.search method="get" action="/jobs" role="search" {
+                label for="status" { "State" }
+                select #status name="status" {
+                    option value="" { "All" }
+                    @for shown in words::FILTERS {
+                        option value=(shown) selected[shown.as_str() == asked] { (words::state(*shown)) }
+                    }
+                }
+                label for="q" { "File name" }
+                input #q type="search" name="q" maxlength="255" value=(self.query.q.as_deref().unwrap_or_default());
+                button.quiet { "Show" }
+                @if !asked.is_empty() || self.query.q.as_deref().is_some_and(|q| !q.is_empty()) {
+                    a href="/jobs" { "Show all" }
+                }
+            }
+        }
+    }
+
+    /// The part that is kept fresh. It carries its numbers, so that a script can say what changed.
+    pub(super) fn table(&self) -> Markup {
+        let here = self.address(self.query.cursor.as_deref());
+        html! {
+            section #jobs hx-get=(here) hx-trigger="jobs from:#live" hx-swap="outerMorph" data-title=(self.title())
+                data-active=(self.of(is_active)) data-complete=(self.of(|shown| shown == Shown::Complete))
+                data-failed=(self.of(|shown| shown == Shown::Failed)) aria-label="Jobs" {
+                @if self.lines.is_empty() { (self.nothing()) } @else {
+                    (self.summary())
+                    table.jobs role="table" {
+                        thead role="rowgroup" {
+                            tr role="row" {
+                                th.pick role="columnheader" scope="col" { span.unseen { "Chosen" } }
+                                th role="columnheader" scope="col" { "File" }
+                                th role="columnheader" scope="col" { "State" }
+                                th role="columnheader" scope="col" { "What you can do" }
+                            }
+                        }
+                        tbody role="rowgroup" { @for line in &self.lines { (line.row()) } }
+                    }
+                    (self.below())
+                }
+            }
+        }
+    }
+
+    fn summary(&self) -> Markup {
+        let all = self.of(|_| true);
+        let parts = words::FILTERS.iter().filter_map(|shown| match self.of(|one| one == *shown) {
+            0 => None,
+            n => Some(format!("{n} {}", words::state(*shown).to_lowercase())),
+        });
+        html! { p.summary { (count(all, "job", "jobs")) ": " (parts.collect::<Vec<_>>().join(", ")) } }
+    }
+
+    fn nothing(&self) -> Markup {
+        let asked = self.address(None) != "/jobs";
+        html! {
+            div.empty {
+                @if self.query.cursor.as_deref().is_some_and(|cursor| !cursor.is_empty()) {
+                    p { "There are no older jobs." }
+                    a.button href=(self.address(None)) { "Newest jobs" }
+                } @else if asked && self.of(|_| true) > 0 {
+                    p { "No job matches." }
+                    a.button href="/jobs" { "Show all jobs" }
+                } @else {
+                    p { "You have no jobs yet." }
+                    a.button href="/" { "Upload PDFs" }
+                }
+            }
+        }
+    }
+
+    /// Many results at once, and the way to older jobs.
+    fn below(&self) -> Markup {
+        let any = self.lines.iter().any(|line| line.job.can_download);
+        html! {
+            div.below {
+                @if any {
+                    form #zip method="get" action="/jobs/zip" {
+                        button #zip-chosen { "Download chosen as ZIP" }
+                        button.quiet.scripted #pick-all type="button" { "Choose all on this page" }
+                        a #zip-all href="/api/download.zip" download { "Download all results" }
+                    }
+                }
+                nav.pages aria-label="More jobs" {
+                    @if self.query.cursor.as_deref().is_some_and(|cursor| !cursor.is_empty()) {
+                        a href=(self.address(None)) { "Newest" }
+                    }
+                    @if let Some(next) = &self.next { a href=(self.address(Some(next))) rel="next" { "Older" } }
+                }
+            }
+        }
+    }
+}

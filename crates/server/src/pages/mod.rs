@@ -1,0 +1,84 @@
+//! The pages: Upload, Jobs, Job, and what they link to. HTML made here, read with or without script.
+//!
+//! Pages are no part of the API: they use the same extractors and the same functions, so that there is no second way to a job.
+//! Everything can be read, and every single act done, by plain links and forms. With script the same HTML is kept fresh: one
+//! stream (`live`) says that something changed, and the page asks for the piece that it shows.
+//!
+//! What is deliberately absent: inline script and style (the policy below forbids both), an address outside of this server, and
+//! a sentence about a failure that is not the registry's.
+
+mod acts;
+mod assets;
+mod banner;
+mod docs;
+mod failures;
+mod icon;
+mod job;
+mod jobs;
+mod layout;
+mod live;
+mod preview;
+mod problem;
+mod remarks;
+mod row;
+mod timeline;
+mod upload;
+mod words;
+mod zip;
+
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::Markup;
+
+pub(crate) use problem::{problem, wants_page};
+
+use crate::rates::Kind;
+use crate::routes::{Access, Row};
+
+/// What a page may load: what this server gives, and nothing that stands in the page itself.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// A form must be able to say where it comes from: with `no-referrer` browsers send `Origin: null`.
+const REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
+
+/// Every page, piece of a page and act.
+pub(crate) fn table() -> Vec<Row> {
+    use Access::{Everybody, Owner, Session};
+    let (look, act) = (Kind::Look, Kind::Act);
+    vec![
+        Row::new(Method::GET, "/", Session, look, get(upload::page)),
+        Row::new(Method::POST, "/upload", Session, Kind::Upload, post(upload::hand_in)).slow(),
+        Row::new(Method::GET, "/jobs", Session, look, get(jobs::page)),
+        Row::new(Method::GET, "/jobs/zip", Session, look, get(zip::chosen)),
+        Row::new(Method::GET, "/jobs/{id}", Owner, look, get(job::page)),
+        Row::new(Method::POST, "/jobs/{id}/retry", Owner, act, post(acts::retry)),
+        Row::new(Method::POST, "/jobs/{id}/cancel", Owner, act, post(acts::cancel)),
+        Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
+        Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
+        Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),
+        Row::new(Method::GET, "/failures/{code}", Everybody, look, get(failures::one)),
+        Row::new(Method::GET, "/docs", Everybody, look, get(docs::page)),
+        Row::new(Method::GET, "/assets/{name}", Everybody, None, get(assets::one)),
+        Row::new(Method::GET, "/favicon.ico", Everybody, None, get(assets::icon)),
+    ]
+}
+
+/// An answer made of HTML, with the headers that every page has.
+fn html(markup: Markup) -> Response {
+    let mut response = markup.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(header::REFERRER_POLICY, REFERRER);
+    // The same address answers with a page or with a piece of it.
+    headers.insert(header::VARY, HeaderValue::from_static("HX-Request"));
+    response
+}
+
+/// Whether a script of ours asks for a piece of a page.
+fn wants_piece(headers: &HeaderMap) -> bool {
+    headers.contains_key("hx-request")
+}

@@ -1,0 +1,10 @@
+//! The pages as a browser without script gets them, and the pieces as a script of ours asks for them.
+
+mod acts;
+mod job;
+mod list;
+mod live;
+mod problem;
+mod reader;
+mod shell;
+mod upload;
