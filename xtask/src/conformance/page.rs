@@ -12,7 +12,8 @@ const PATH: &str = "docs/conformance.md";
 const INTRO: &str = "\
 # Conformance
 
-Each case is something that must hold on every store.
+Each case is something that must hold on every store: what was promised to users (A, T, X), what must hold under the
+faults of the fault matrix (M), and the laws of stores and engine (all others).
 The test column names the functions that check it; – means that there is none yet.
 A function belongs to a case when its name starts with the case's id, or when its doc comment says
 `Also covers:` and the id.
