@@ -22,7 +22,7 @@ pub struct Status {
 pub struct Breaker {
     /// What it watches.
     pub target: String,
-    /// closed, open, half_open, ramping, held or throttled.
+    /// closed, open, half_open, ramp, held or throttled.
     pub state: String,
     /// What becomes of jobs meanwhile: `hold` or `fail_fast`.
     pub mode: String,

@@ -59,8 +59,9 @@ impl Default for Limits {
             deadline: Duration::from_secs(30),
             session: SessionLife { idle: DAY * 90, absolute: DAY * 365 },
             seen_every: Duration::from_secs(300),
-            uploads: 64,
-            uploads_per_session: 16,
+            // More than one address has connections, so that a crowd on one keeps nobody else out.
+            uploads: 384,
+            uploads_per_session: 128,
             room: Room::default(),
             queue_depth: 100_000,
             queue_age: DAY,

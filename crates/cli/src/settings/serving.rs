@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use redrive_blob::Location;
 use redrive_convert::{ConvertOptions, RetentionOptions};
+use redrive_model::Code;
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::{Config, Mode};
 use redrive_model::policy::Policy;
@@ -104,6 +105,7 @@ fn breaker(timeout: Duration) -> Result<Config, Stop> {
         cooldown,
         cooldown_ceiling: default.cooldown_ceiling.max(cooldown),
         mode,
+        refusal: Code::GwBreakerOpen,
         ..default
     })
 }

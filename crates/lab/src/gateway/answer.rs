@@ -13,8 +13,8 @@ pub enum Answer {
     Status(u16, Vec<(String, String)>, String),
     /// Nothing, until it is let go; then the right answer.
     Silence,
-    /// 200 and the first half of the right answer, then nothing until it is let go.
-    Stall,
+    /// 200, the first half of the right answer and so many blanks, then nothing until it is let go.
+    Stall(usize),
     /// 200 and the first half of the right answer, whose length was promised whole; then the connection ends.
     Cut,
     /// The same without a promised length: the last chunk never comes.

@@ -66,7 +66,7 @@ async fn every_wrong_answer_is_wrong_in_its_own_way() {
     let all = right_answer(ABC, "text");
     for (answer, has_head, ends) in [
         (Answer::Silence, false, false),
-        (Answer::Stall, true, false),
+        (Answer::Stall(10), true, false),
         (Answer::Cut, true, true),
         (Answer::CutChunks, true, true),
         (Answer::Reset, false, false),

@@ -62,7 +62,9 @@ async fn process(wire: &mut Wire, state: &State, request: &Request) -> io::Resul
         ended: None,
     });
     let xml = right.as_bytes();
-    let (first, second) = xml.split_at(xml.len() / 2);
+    // Between two attributes: there may be blanks.
+    let half = right.find(" mapping=").unwrap_or_default();
+    let (first, second) = xml.split_at(half);
     match answer {
         Answer::Right => good(wire, xml).await,
         Answer::Bytes(bytes) => good(wire, &bytes).await,
@@ -74,9 +76,10 @@ async fn process(wire: &mut Wire, state: &State, request: &Request) -> io::Resul
             Next::Again => good(wire, xml).await,
             Next::End => Ok(Next::End),
         },
-        Answer::Stall => {
-            head(wire, 200, &[], Some(xml.len())).await?;
+        Answer::Stall(blanks) => {
+            head(wire, 200, &[], Some(xml.len() + blanks)).await?;
             send(wire, first).await?;
+            send(wire, &b" ".repeat(blanks)).await?;
             match let_go(wire, state).await {
                 Next::Again => send(wire, second).await,
                 Next::End => Ok(Next::End),

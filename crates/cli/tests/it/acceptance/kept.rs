@@ -94,7 +94,7 @@ async fn retention_beside_downloads_gives_all_or_nothing(mut world: World) {
     let server = world.serve().await;
     let browser = server.browser();
     // Large enough that a download takes a while.
-    let large = format!("<a>{}</a>", "<p>some text</p>".repeat(200_000));
+    let large = format!("<a>{}</a>", "<p>some text</p>".repeat(30_000));
     world.gateway_says([Answer::Bytes(large.clone().into_bytes())]);
     let mut ids = Vec::new();
     for n in 0..3 {

@@ -61,7 +61,7 @@ async fn killed_with_half_a_result_written_it_is_made_anew(mut world: World) {
     world.set("RETENTION_INTERVAL_SEC", 0.5);
     let server = world.serve().await;
     let browser = server.browser();
-    world.gateway_says([Answer::Stall]);
+    world.gateway_says([Answer::Stall(1 << 20)]);
     let id = browser.hand_in(&pdf(1)).await;
     let half = eventually("half a result", async || {
         let temps = world.files("results/.redrive-temp");
@@ -109,6 +109,7 @@ async fn killed_between_a_results_name_and_its_row_the_result_is_adopted(world: 
 async fn killed_after_the_completion_it_is_not_run_again(world: World) {
     let server = world.serve().await;
     let browser = server.browser();
+    browser.get("/api/jobs").await;
     let ids = join_all((0..8).map(|n| {
         let browser = browser.clone();
         async move { browser.hand_in(&pdf(n)).await }

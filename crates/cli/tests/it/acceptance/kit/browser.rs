@@ -1,6 +1,7 @@
 //! A client that keeps its cookie, as a browser does.
 
 use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::header::{COOKIE, HeaderMap, SET_COOKIE};
@@ -89,8 +90,15 @@ impl Browser {
         self.try_send(request).await.unwrap()
     }
 
+    /// Looks, and comes again when it is told to.
     pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.send(self.request("GET", path)).await
+        loop {
+            let answer = self.send(self.request("GET", path)).await;
+            match answer.status {
+                429 => tokio::time::sleep(Duration::from_millis(200)).await,
+                _ => return answer,
+            }
+        }
     }
 
     pub(crate) async fn post(&self, path: &str) -> Answer {
