@@ -68,6 +68,16 @@ mod tests {
         assert_none(&check(&Repo::here().unwrap()).unwrap());
     }
 
+    /// Tests of what was promised to users cannot get lost.
+    #[test]
+    fn every_acceptance_check_has_a_test() {
+        let coverage = scan(&Repo::here().unwrap()).unwrap();
+        let acceptance = GROUPS.iter().find(|group| group.title == "Acceptance").unwrap();
+        for (id, what) in acceptance.cases {
+            assert!(coverage.places.contains_key(id), "{id} has no test: {what}");
+        }
+    }
+
     #[test]
     fn every_case_has_a_row_with_its_tests_or_a_dash() {
         let repo = Scratch::new("conformance-page");

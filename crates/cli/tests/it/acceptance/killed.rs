@@ -86,7 +86,7 @@ async fn killed_with_half_a_result_written_it_is_made_anew(mut world: World) {
 /// Also covers: M3, K2.
 async fn killed_between_a_results_name_and_its_row_the_result_is_adopted(world: World) {
     // Every name takes its time to be given.
-    let Some(server) = Traced::start(&world, "renameat2:delay_exit=4000000").await else { return };
+    let Some(server) = Traced::start(&world, "renameat2:delay_exit=3000000").await else { return };
     let browser = server.browser();
     let id = browser.hand_in(&pdf(1)).await;
     let folder = world.path("data").join("results").join(&id);
@@ -132,7 +132,7 @@ async fn killed_after_the_completion_it_is_not_run_again(world: World) {
 
 /// Also covers: M5.
 async fn killed_between_a_source_and_its_row_there_is_no_job(world: World) {
-    let Some(server) = Traced::start(&world, "renameat2:delay_exit=4000000").await else { return };
+    let Some(server) = Traced::start(&world, "renameat2:delay_exit=3000000").await else { return };
     let browser = server.browser();
     browser.get("/api/jobs").await;
     let sending = browser.upload_request(&pdf(1), None);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use redrive_lab::gateway::Answer;
+use redrive_lab::gateway::{Answer, Which};
 use serde_json::Value;
 
-use super::kit::{World, eventually, pdf, when};
+use super::kit::{World, eventually, pdf, sha256, when};
 
 on_both!(
     a_timeout_is_retried_with_growing_waits_and_ends_as_gw_timeout,
@@ -89,13 +89,12 @@ async fn a_gateway_that_never_answers_is_given_up_at_its_time(mut world: World) 
     world.set("GATEWAY_TIMEOUT_MS", 2_000);
     let server = world.serve().await;
     let browser = server.browser();
-    let paper = pdf(1);
-    for (n, answer) in [Answer::Silence, Answer::Stall(0)].into_iter().enumerate() {
-        world.gateway_says([answer]);
-        let id = match n {
-            0 => browser.hand_in(&paper).await,
-            _ => browser.hand_in(&pdf(2)).await,
-        };
+    let mut ids = Vec::new();
+    for (n, answer) in [(1, Answer::Silence), (2, Answer::Stall(0))] {
+        world.gateway.say(Which::File(sha256(&pdf(n))), [answer]);
+        ids.push(browser.hand_in(&pdf(n)).await);
+    }
+    for id in ids {
         let job = browser.until(&id, "failed").await;
         assert_eq!((&job["error"]["code"], &job["attempt"]), (&"GW_TIMEOUT".into(), &3.into()), "{job:#}");
         for attempt in browser.attempts(&id).await {
