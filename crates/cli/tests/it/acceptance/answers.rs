@@ -8,6 +8,7 @@ use super::kit::{Browser, World, eventually, pdf, sha256, when};
 on_both!(
     a_refusal_of_the_gateway_fails_with_gw_4xx_and_is_not_retried,
     every_status_has_one_code_and_one_class,
+    whoever_speaks_no_http_or_no_tls_is_gw_5xx_and_retried,
     a_body_that_is_no_whole_xml_is_never_complete,
     retry_after_is_kept_within_an_hour_and_nonsense_is_ignored,
     a_gateway_that_throttles_costs_no_attempt,
@@ -80,6 +81,30 @@ async fn every_status_has_one_code_and_one_class(mut world: World) {
         let codes = browser.attempts(id).await;
         assert!(codes.iter().all(|attempt| attempt["code"] == *code), "{answer:?} {codes:?}");
     }
+}
+
+/// Also covers: M33.
+async fn whoever_speaks_no_http_or_no_tls_is_gw_5xx_and_retried(mut world: World) {
+    world.without_breaker();
+    let plain = world.gateway.url();
+    // It answers every connection with a line of its own.
+    let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}", other.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = other.accept().await {
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, b"220 mail at your service\r\n").await;
+        }
+    });
+    for (n, url) in [(1, plain.replace("http:", "https:")), (2, silent)] {
+        world.set("GATEWAY_URL", &url);
+        let server = world.serve().await;
+        let browser = server.browser();
+        let id = browser.hand_in(&pdf(n)).await;
+        let job = browser.until(&id, "failed").await;
+        assert_eq!((&job["error"]["code"], &job["attempt"]), (&"GW_5XX".into(), &3.into()), "{url} {job:#}");
+        server.stop().await;
+    }
+    assert!(world.gateway.calls().is_empty());
 }
 
 /// Also covers: M35.

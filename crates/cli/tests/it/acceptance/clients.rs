@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use redrive_lab::gateway::Answer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -42,7 +43,10 @@ async fn drip(mut stream: TcpStream, head: String, from: Instant) -> Duration {
 async fn slow_clients_are_closed_and_nobody_else_notices(world: World) {
     let server = world.serve().await;
     let browser = server.browser();
-    browser.hand_in(&pdf(0)).await;
+    world.gateway_says([Answer::text(&format!("<a>{}</a>", " ".repeat(8 << 20)))]);
+    let large = browser.hand_in(&pdf(0)).await;
+    browser.until(&large, "complete").await;
+    world.gateway.behave();
     let baseline = server.handles();
     let began = Instant::now();
     let mut crowd = tokio::task::JoinSet::new();
@@ -62,6 +66,17 @@ async fn slow_clients_are_closed_and_nobody_else_notices(world: World) {
         if let Ok(stream) = connect(&server.address, "127.0.0.4").await {
             crowd.spawn(drip(stream, head.clone(), began));
         }
+    }
+    // A large result that nobody reads.
+    let mut stalled = Vec::new();
+    for _ in 0..100 {
+        let mut stream = connect(&server.address, "127.0.0.6").await.unwrap();
+        let head = format!(
+            "GET /api/jobs/{large}/download HTTP/1.1\r\nhost: x\r\ncookie: {}\r\n\r\n",
+            browser.cookie().unwrap()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stalled.push(stream);
     }
     // Somebody who goes away at the end of an upload.
     for n in 0..20u32 {
@@ -92,6 +107,7 @@ async fn slow_clients_are_closed_and_nobody_else_notices(world: World) {
         tokio::time::sleep(Duration::from_millis(150)).await;
     }
     assert!(longest < Duration::from_secs(1), "somebody waited {longest:?}");
+    drop(stalled);
     eventually("handles to come back", async || (server.handles() <= baseline + 8).then_some(())).await;
     eventually("temps to go", async || world.files("uploads/.redrive-temp").is_empty().then_some(())).await;
     server.stop().await;
