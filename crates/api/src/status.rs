@@ -38,7 +38,7 @@ pub enum DiskState {
 pub struct Breaker {
     /// What it watches.
     pub target: String,
-    /// closed, open, half_open, ramping, held or throttled.
+    /// closed, open, half_open, ramp, held or throttled.
     pub state: String,
     /// What becomes of jobs meanwhile: `hold` or `fail_fast`.
     pub mode: String,

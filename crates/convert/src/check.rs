@@ -2,12 +2,15 @@
 //!
 //! The gateway may be anybody's. What it sends is read to its end by a parser before the job may complete: a body that is
 //! empty, breaks off, goes on after its root, or is no XML never becomes a result. Document types are refused: nobody who
-//! downloads a result shall be made to expand entities.
+//! downloads a result shall be made to expand entities. Only UTF-8 is taken, in every corner of the document, and only
+//! characters that XML 1.0 knows: a result that the next parser refuses is none.
 
 use std::io::BufRead;
 
 use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesDecl, BytesStart, Event};
+
+use crate::legal;
 
 /// Elements inside each other.
 const DEPTH: usize = 1_000;
@@ -35,6 +38,7 @@ pub fn check(body: impl BufRead) -> Result<(), CheckError> {
     loop {
         buffer.clear();
         let event = reader.read_event_into(&mut buffer).map_err(|error| broken(&error))?;
+        legal::text(&event).map_err(other)?;
         match event {
             Event::Eof if depth > 0 => return Err(CheckError::BreaksOff),
             Event::Eof if roots == 0 => return Err(CheckError::Empty),
@@ -46,16 +50,16 @@ pub fn check(body: impl BufRead) -> Result<(), CheckError> {
             Event::Start(tag) => {
                 roots += usize::from(depth == 0);
                 depth += 1;
-                attributes(&tag)?;
+                names(&tag)?;
             }
             Event::Empty(tag) => {
                 roots += usize::from(depth == 0);
-                attributes(&tag)?;
+                names(&tag)?;
             }
             Event::End(_) => depth = depth.saturating_sub(1),
             Event::DocType(_) => return Err(other("it has a document type")),
             Event::Text(text) => {
-                let text = std::str::from_utf8(&text).map_err(other)?;
+                let text = legal::text(&text).map_err(other)?;
                 if depth == 0 && !text.trim_start_matches('\u{feff}').trim().is_empty() {
                     return Err(other("there is text outside of its root element"));
                 }
@@ -65,17 +69,42 @@ pub fn check(body: impl BufRead) -> Result<(), CheckError> {
             }
             Event::GeneralRef(name) => {
                 let known = matches!(&*name, b"amp" | b"lt" | b"gt" | b"quot" | b"apos");
-                if !known && name.resolve_char_ref().map_err(other)?.is_none() {
-                    return Err(other("it refers to an entity"));
+                match name.resolve_char_ref().map_err(other)? {
+                    None if !known => return Err(other("it refers to an entity")),
+                    Some(c) if !legal::is_legal(c) => return Err(other("it refers to no character")),
+                    None | Some(_) => {}
                 }
             }
-            Event::CData(_) | Event::Comment(_) | Event::PI(_) | Event::Decl(_) => {}
+            Event::Decl(decl) => encoding(&decl)?,
+            Event::CData(_) | Event::Comment(_) | Event::PI(_) => {}
         }
     }
 }
 
-fn attributes(tag: &quick_xml::events::BytesStart<'_>) -> Result<(), CheckError> {
-    tag.attributes().try_for_each(|attribute| attribute.map(drop).map_err(other))
+/// What an element and its attributes are called, and what these say.
+fn names(tag: &BytesStart<'_>) -> Result<(), CheckError> {
+    let named = |name: &[u8]| {
+        if legal::is_name(name) { Ok(()) } else { Err(other("it has a name that is none")) }
+    };
+    named(tag.name().as_ref())?;
+    for attribute in tag.attributes() {
+        let attribute = attribute.map_err(other)?;
+        named(attribute.key.as_ref())?;
+        let value = legal::text(&attribute.value).map_err(other)?;
+        let meant = quick_xml::escape::unescape(value).map_err(other)?;
+        legal::text(meant.as_bytes()).map_err(other)?;
+        if value.contains('<') {
+            return Err(other("there is a tag within a tag"));
+        }
+    }
+    Ok(())
+}
+
+fn encoding(decl: &BytesDecl<'_>) -> Result<(), CheckError> {
+    let Some(name) = decl.encoding() else { return Ok(()) };
+    let name = name.map_err(other)?;
+    let known = [&b"utf-8"[..], b"utf8", b"us-ascii"].iter().any(|known| name.eq_ignore_ascii_case(known));
+    if known { Ok(()) } else { Err(other("it says that it is not in UTF-8")) }
 }
 
 /// A document that ends in the middle of a tag is reported as a syntax error: for us it breaks off.
@@ -112,6 +141,7 @@ mod tests {
         }
     }
 
+    /// Also covers: M35.
     #[test]
     fn what_breaks_off_is_told_from_what_is_no_xml() {
         for text in ["<a>", "<a><b></b>", "<a", "<a b=\"", "<a><!-- ", "<a><![CDATA[x"] {
@@ -133,7 +163,30 @@ mod tests {
             assert!(!is_ok(text), "{text:?}");
             assert!(matches!(check(text.as_bytes()), Err(CheckError::Other(_))), "{text:?}");
         }
-        assert!(check(b"<a>\xff</a>".as_slice()).is_err());
+        for bytes in [
+            &b"<a>caf\xe9</a>"[..],
+            b"<a b=\"caf\xe9\"/>",
+            b"<a><!-- caf\xe9 --></a>",
+            b"<a><![CDATA[caf\xe9]]></a>",
+            b"<caf\xe9/>",
+            b"<a><?b caf\xe9?></a>",
+            b"\xff\xfe<\0a\0/\0>\0",
+            b"<?xml version=\"1.0\" encoding=\"UTF-16\"?><a/>",
+            b"<a>\x01</a>",
+            b"<a>&#1;</a>",
+            b"<a b='&#1;'/>",
+            b"<a b='&c;'/>",
+            b"<a b='<'/>",
+            b"<1/>",
+            b"<a 1='2'/>",
+        ] {
+            let said = check(bytes);
+            assert!(
+                matches!(said, Err(CheckError::Other(_))),
+                "{:?} {said:?}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
         assert!(!is_ok(&format!("{}{}", "<a>".repeat(1_001), "</a>".repeat(1_001))));
     }
 }

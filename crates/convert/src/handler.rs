@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
-use redrive_blob::{Blobs, Sealed};
+use redrive_blob::{BlobError, Blobs, Sealed};
 use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
 use tokio::sync::mpsc;
 
@@ -70,17 +70,17 @@ impl Convert {
         };
         // The note first: a file that was named and not noted would be made again.
         ctx.save_state(&made).await?;
-        sealed.finish(&place).await.map_err(|error| error.failure())?;
+        sealed.finish(&place).await.map_err(|error| storage(&error))?;
         Ok(made)
     }
 
     /// Writes the answer to a file that has no name yet, and reads it as XML on the way.
     async fn receive(&self, mut answer: Answer) -> Result<Sealed, Failure> {
-        let mut upload = self.results.begin(self.options.max_result).await.map_err(|e| e.failure())?;
+        let mut upload = self.results.begin(self.options.max_result).await.map_err(|e| storage(&e))?;
         let (sender, receiver) = mpsc::channel(WAITING);
         let checking = tokio::task::spawn_blocking(move || check(Pieces { receiver, piece: Bytes::new() }));
         while let Some(piece) = answer.chunk().await.map_err(blame)? {
-            upload.write(piece.clone()).await.map_err(|error| error.failure())?;
+            upload.write(piece.clone()).await.map_err(|error| storage(&error))?;
             if sender.send(piece).await.is_err() {
                 // The check has seen enough.
                 break;
@@ -88,7 +88,7 @@ impl Convert {
         }
         drop(sender);
         match checking.await {
-            Ok(Ok(())) => upload.seal().await.map_err(|error| error.failure()),
+            Ok(Ok(())) => upload.seal().await.map_err(|error| storage(&error)),
             Ok(Err(error @ (CheckError::BreaksOff | CheckError::Empty))) => Err(blame(
                 Failure::new(Code::GwTruncated, format!("the gateway's answer: {error}")).status(200),
             )),
@@ -139,10 +139,19 @@ impl Workload for Convert {
 }
 
 /// A source that is not there was removed: no retry brings it back.
-fn gone(error: &redrive_blob::BlobError) -> Failure {
+fn gone(error: &BlobError) -> Failure {
     match error {
-        redrive_blob::BlobError::NotFound { .. } => Failure::new(Code::SourceMissing, error),
-        error => error.failure(),
+        BlobError::NotFound { .. } => Failure::new(Code::SourceMissing, error),
+        error => storage(error),
+    }
+}
+
+/// A place that fails is one thing for whoever wants a file converted, whatever its reason; operators read the reason in the
+/// message. A full disk, and a bucket that is away or asks for time, are told apart: other rules hold for them.
+fn storage(error: &BlobError) -> Failure {
+    match error {
+        BlobError::Full | BlobError::Throttled { .. } | BlobError::Unavailable { .. } => error.failure(),
+        error => Failure { code: Code::IoError, ..error.failure() },
     }
 }
 

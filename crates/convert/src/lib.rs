@@ -17,6 +17,7 @@ mod check;
 mod gateway;
 mod handler;
 mod input;
+mod legal;
 mod made;
 mod retention;
 

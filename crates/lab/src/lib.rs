@@ -1,10 +1,11 @@
 //! The laboratory of Redrive: what proves and measures the engine, and is never shipped with it.
 //!
 //! It holds the protocol model (a small copy of the lease protocol that is checked exhaustively), the benchmarks and
-//! the fault tools. No crate depends on this one, so nothing here can leak into a user's build.
+//! the fault tools. Only tests depend on this crate, so nothing here can leak into a user's build.
 
 pub mod bench;
 pub mod faulty;
+pub mod gateway;
 pub mod protocol;
 pub mod proxy;
 pub mod quality;

@@ -143,6 +143,7 @@ mod tests {
     }
 
     proptest! {
+        /// Also covers: T1, R2.
         #[test]
         fn reliability_stays_in_its_bounds(n in 0u32..12, draw: u64) {
             let d = ms(Backoff::reliability().delay(n, draw));
@@ -150,6 +151,7 @@ mod tests {
             prop_assert!((base..=base + 5_000).contains(&d));
         }
 
+        /// Also covers: T1, R2.
         #[test]
         fn stepped_stays_within_a_fifth(n in 0u32..10, draw: u64) {
             let d = ms(Backoff::stepped().delay(n, draw));
@@ -191,6 +193,7 @@ mod tests {
         }
     }
 
+    /// Also covers: R3.
     #[test]
     fn attempt_four_billion_does_not_overflow() {
         for b in [Backoff::reliability(), Backoff::stepped(), Backoff::on_demand(), Backoff::none()] {

@@ -53,6 +53,8 @@ pub struct Config {
     pub ramp_end: u32,
     /// What happens to jobs while it is open.
     pub mode: Mode,
+    /// What jobs fail with where they do not wait.
+    pub refusal: Code,
 }
 
 impl Default for Config {
@@ -76,6 +78,7 @@ impl Config {
             probe_ttl: timeout.saturating_add(Duration::from_secs(60)),
             ramp_end: 32,
             mode: Mode::Hold,
+            refusal: Code::SystemBreakerOpen,
         }
     }
 }

@@ -69,7 +69,8 @@ impl Default for Limits {
             session: SessionLife { idle: DAY * 90, absolute: DAY * 365 },
             operator_session: SessionLife { idle: DAY / 2, absolute: DAY * 7 },
             seen_every: Duration::from_secs(300),
-            uploads: 128,
+            // More than one address has connections, so that a crowd on one keeps nobody else out.
+            uploads: 384,
             uploads_per_session: 128,
             trusted_proxies: Vec::new(),
             room: Room::default(),

@@ -1,4 +1,4 @@
-//! The conformance cases: what any store and engine must hold, by id. Ids are never reused.
+//! The conformance cases: what the service, any store and the engine must hold, by id. Ids are never reused.
 
 /// Cases that belong together.
 #[derive(Debug)]
@@ -17,6 +17,107 @@ pub(super) fn find(id: &str) -> Option<&'static str> {
 
 /// All cases, in the order of the page.
 pub(super) const GROUPS: &[Group] = &[
+    Group {
+        title: "Acceptance",
+        cases: &[
+            ("A1", "A file of another type fails with NOT_PDF and 400"),
+            ("A2", "More than 50 MB is 413 TOO_LARGE"),
+            ("A3", "A gateway's 400 or 406 fails the job with GW_4XX, without a retry"),
+            (
+                "A4",
+                "With the gateway down jobs stay queued, or fail fast where that is set; afterwards they go on, or a retry succeeds",
+            ),
+            (
+                "A5",
+                "Timeouts are retried with exponential waits up to the cap, then the job fails with GW_TIMEOUT",
+            ),
+            ("A6", "A result that cannot be written is tried once more, then the job fails with IO_ERROR"),
+            ("A7", "A download before the end is 409 NOT_READY, after retention 404 EXPIRED"),
+            ("A8", "A retry by hand goes back to the queue and completes"),
+            ("A9", "A worker that dies leaves no second XML, and its lease runs out as it should"),
+        ],
+    },
+    Group {
+        title: "Reliability",
+        cases: &[
+            ("T1", "Unit: the wait before a retry"),
+            ("T2", "Unit: which codes are retried"),
+            ("T3", "Unit: when a breaker opens and closes"),
+            ("T4", "Unit: reclaiming"),
+            ("T5", "400 becomes GW_4XX without a retry"),
+            ("T6", "502 and timeouts are retried with their spacing"),
+            ("T7", "SIGTERM while processing: it completes or goes back cleanly"),
+            ("T8", "The claim respects the due time of a retry"),
+            ("T9", "The breaker opens under forced faults"),
+            ("T10", "It resumes on recovery"),
+            ("T11", "Retry puts a job back into the queue"),
+            ("T12", "A long job's lease is extended and the job completes"),
+            (
+                "X1",
+                "Nothing is processed twice to two ends; expired leases are reclaimed without anybody's help",
+            ),
+            ("X2", "The spacing of retries is that of the formula, attempts are capped, due times are kept"),
+            ("X3", "The breaker pauses dispatch during a failure and recovers by itself"),
+            ("X4", "A retry by hand is for owners alone, and only while the source exists"),
+            ("X5", "Logs and metrics support debugging"),
+            ("X6", "Names are the same in the database, the API and the code"),
+        ],
+    },
+    Group {
+        title: "Fault matrix",
+        cases: &[
+            ("M1", "Worker killed after its claim, before the gateway is called"),
+            ("M2", "Worker killed with half a result written"),
+            ("M3", "Worker killed after the result has its name, before its completion is committed"),
+            ("M4", "Worker killed after its completion is committed"),
+            ("M5", "Server killed with a source on disk and no row yet"),
+            ("M6", "Server killed with the row committed and no answer sent"),
+            ("M7", "Workers killed again and again"),
+            ("M8", "Worker stopped for longer than its lease, then it goes on"),
+            ("M9", "The same process claims its own job again"),
+            ("M10", "A zombie's late failure and late heartbeat"),
+            ("M11", "SIGTERM with a job shorter than the drain"),
+            ("M12", "SIGTERM with a job longer than the drain; a second SIGTERM"),
+            ("M13", "A handler panics"),
+            ("M14", "A job that ends its process every time"),
+            ("M15", "A handler that hangs and ignores its end"),
+            ("M16", "Workers whose clocks are wrong"),
+            ("M17", "The database's clock jumps"),
+            ("M18", "Postgres crashes and comes back"),
+            ("M19", "The answer to a claim's commit is lost"),
+            ("M20", "The answer to a completion's commit is lost"),
+            ("M21", "The database cannot be reached"),
+            ("M22", "The database is silent"),
+            ("M23", "The pool is exhausted by slow queries"),
+            ("M24", "A claim with a hostile planner"),
+            ("M25", "Any statement fails"),
+            ("M26", "Another process holds SQLite's write lock"),
+            ("M27", "A long reader"),
+            ("M28", "The disk of the SQLite file is full"),
+            ("M29", "The kernel fails a sync or a write of the database"),
+            ("M30", "A SQLite file that is damaged, truncated or of another time"),
+            ("M31", "A gateway that accepts and never answers"),
+            ("M32", "An answer that drips, never ends, or is huge"),
+            ("M33", "Every status of a gateway"),
+            ("M34", "Retry-After in every form"),
+            ("M35", "200 with a body that is empty, cut, no XML, or in another encoding"),
+            ("M36", "Half of the gateway's answers fail, then it heals"),
+            ("M37", "A gateway that flaps"),
+            ("M38", "S3: faults that pass, and faults that do not"),
+            ("M39", "A put that is cut"),
+            ("M40", "A put whose answer is lost"),
+            ("M41", "Killed between the copy and the delete of a move"),
+            ("M42", "The same key uploaded again while the old one is in work"),
+            ("M43", "A source that is removed or replaced meanwhile"),
+            ("M44", "Retention beside downloads, retries and running jobs"),
+            ("M45", "A disk that is full or fails, during an upload and during a result"),
+            ("M46", "Clients that stall in heads, drip, read slowly, or go away"),
+            ("M47", "Equal uploads at once, lengths that lie, bodies beyond the limit, retries at once"),
+            ("M48", "A fetch of many with some that are bad"),
+            ("M49", "A large replay, twice at once, killed in the middle"),
+            ("M50", "A permanent job that fails for ever; two versions together; unknown kinds"),
+        ],
+    },
     Group {
         title: "Claim and lease",
         cases: &[
@@ -202,7 +303,7 @@ mod tests {
             assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id}");
             last = (letter, number);
         }
-        assert_eq!(ids.len(), 127);
+        assert_eq!(ids.len(), 204);
     }
 
     #[test]

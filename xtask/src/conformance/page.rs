@@ -12,7 +12,8 @@ const PATH: &str = "docs/conformance.md";
 const INTRO: &str = "\
 # Conformance
 
-Each case is something that must hold on every store.
+Each case is something that must hold on every store: what was promised to users (A, T, X), what must hold under the
+faults of the fault matrix (M), and the laws of stores and engine (all others).
 The test column names the functions that check it; – means that there is none yet.
 A function belongs to a case when its name starts with the case's id, or when its doc comment says
 `Also covers:` and the id.
@@ -65,6 +66,16 @@ mod tests {
     #[test]
     fn the_page_is_current() {
         assert_none(&check(&Repo::here().unwrap()).unwrap());
+    }
+
+    /// Tests of what was promised to users cannot get lost.
+    #[test]
+    fn every_acceptance_check_has_a_test() {
+        let coverage = scan(&Repo::here().unwrap()).unwrap();
+        let acceptance = GROUPS.iter().find(|group| group.title == "Acceptance").unwrap();
+        for (id, what) in acceptance.cases {
+            assert!(coverage.places.contains_key(id), "{id} has no test: {what}");
+        }
     }
 
     #[test]

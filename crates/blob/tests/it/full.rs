@@ -45,6 +45,7 @@ impl Drop for SmallDisk {
     }
 }
 
+/// Also covers: M45.
 #[tokio::test]
 async fn a_full_disk_is_said_leaves_nothing_and_passes() {
     let Some(disk) = SmallDisk::mount("size=4m") else { return };

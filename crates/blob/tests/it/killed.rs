@@ -46,6 +46,7 @@ fn start(folder: &Path, point: &str) -> Child {
     child
 }
 
+/// Also covers: M2.
 #[tokio::test]
 async fn a_process_that_dies_in_a_put_leaves_no_torn_file_and_its_temp_is_swept() {
     for (name, point) in POINTS {

@@ -34,6 +34,7 @@ fn large() -> Bytes {
     noise((11 << 20) + 5, 2)
 }
 
+/// Also covers: M38.
 #[tokio::test]
 async fn refused_puts_are_told_apart_and_not_retried() {
     let b = bucket().await;
@@ -83,6 +84,7 @@ async fn the_same_upload_is_sent_again_when_the_bucket_is_back() {
     );
 }
 
+/// Also covers: M40.
 #[tokio::test]
 async fn a_put_whose_answer_is_lost_is_read_back() {
     let b = bucket().await;
@@ -101,6 +103,7 @@ async fn a_put_whose_answer_is_lost_is_read_back() {
     assert_eq!(error.code(), Code::UploadConflict);
 }
 
+/// Also covers: M39.
 #[tokio::test]
 async fn a_large_put_that_fails_anywhere_is_aborted_and_never_visible() {
     let b = bucket().await;

@@ -62,6 +62,8 @@ fn a_file_is_synced_before_it_has_its_name_and_every_folder_after() {
 }
 
 /// The temp, then each folder: whichever sync fails, nothing has the name and nobody was told yes.
+///
+/// Also covers: M45.
 #[test]
 fn a_sync_that_the_kernel_fails_is_never_told_as_success() {
     for (folder, errno, code) in [

@@ -6,6 +6,7 @@ use std::time::Duration;
 use redrive_blob::Location;
 use redrive_blob::room::Room;
 use redrive_convert::{ConvertOptions, RetentionOptions};
+use redrive_model::Code;
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::{Config, Mode};
 use redrive_model::policy::Policy;
@@ -140,6 +141,7 @@ fn breaker(values: &Values, timeout: Duration) -> Result<Config, Stop> {
         cooldown,
         cooldown_ceiling: default.cooldown_ceiling.max(cooldown),
         mode: Mode::parse(&values.word("CIRCUIT_MODE")?).unwrap_or(Mode::Hold),
+        refusal: Code::GwBreakerOpen,
         ..default
     })
 }

@@ -4,9 +4,11 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     reason = "tests: a broken expectation is a failed test"
 )]
 
+mod acceptance;
 mod bench;
 mod config;
 mod convert;

@@ -136,6 +136,7 @@ fn chain(error: reqwest::Error) -> String {
 mod tests {
     use super::*;
 
+    /// Also covers: M33.
     #[test]
     fn every_status_has_its_code() {
         for (status, inner, retry_after, code) in [
@@ -168,6 +169,7 @@ mod tests {
         }
     }
 
+    /// Also covers: M34.
     #[test]
     fn a_wait_is_seconds_or_a_date() {
         assert_eq!(wait(" 120 "), Some(Duration::from_secs(120)));

@@ -32,6 +32,8 @@ async fn a_pdf_becomes_xml_and_the_row_says_where_it_is() {
 }
 
 /// The status, what is said besides, how often it is called, and what the job ends as.
+///
+/// Also covers: M31, M32, M33, M35.
 #[tokio::test]
 async fn every_answer_ends_as_its_code_says() {
     let problem = r#"{"code":"password_required","detail":"/home/secret/x.pdf needs one"}"#;

@@ -20,6 +20,7 @@ fn walk_of(bench: &Bench, options: RetentionOptions) -> Retention {
     Retention::new(bench.store.clone(), bench.sources.clone(), bench.results.clone(), options)
 }
 
+/// Also covers: M44.
 #[tokio::test]
 async fn pdfs_go_after_seven_days_and_xml_after_thirty_and_the_row_says_so() {
     let clock = ManualClock::new(redrive_engine::store::clock::SystemClock.now());
@@ -58,6 +59,8 @@ async fn pdfs_go_after_seven_days_and_xml_after_thirty_and_the_row_says_so() {
 }
 
 /// A file without a row: its row may be on its way for a day; after that nobody will ever ask for it.
+///
+/// Also covers: M5.
 #[tokio::test]
 async fn orphans_go_after_a_day_and_strangers_stay() {
     let clock = ManualClock::new(redrive_engine::store::clock::SystemClock.now());

@@ -53,11 +53,13 @@ async fn interrupted(
     (gateway.heard().len(), row.attempt, names)
 }
 
+/// Also covers: M3, K2.
 #[tokio::test]
 async fn a_result_whose_hash_matches_is_adopted() {
     assert_eq!(interrupted(|_, _| {}).await, (1, 2, vec!["1.xml".to_owned()]));
 }
 
+/// Also covers: M3.
 #[tokio::test]
 async fn a_result_that_was_changed_is_made_again() {
     let spoil = |made: &Made, results: &std::path::Path| {
@@ -68,6 +70,7 @@ async fn a_result_that_was_changed_is_made_again() {
     assert_eq!(names, ["1.xml", "2.xml"], "the spoilt one waits for the sweeper");
 }
 
+/// Also covers: M3.
 #[tokio::test]
 async fn a_result_that_vanished_is_made_again() {
     let lose =

@@ -30,6 +30,7 @@ fn server(limits: Limits) -> Server {
 
 const SHORT: Duration = Duration::from_millis(400);
 
+/// Also covers: M46.
 #[test]
 fn a_head_that_does_not_come_is_not_waited_for() {
     let server = server(Limits { head_time: SHORT, ..Limits::default() });
@@ -101,6 +102,7 @@ fn an_address_has_a_number_of_its_own() {
     assert_eq!(first.answer().status, 200);
 }
 
+/// Also covers: M46.
 #[test]
 fn an_answer_that_nobody_reads_is_given_up() {
     let idle = Duration::from_secs(3600);
@@ -145,6 +147,7 @@ fn a_stop_without_requests_is_quick() {
     assert!(start.elapsed() < Duration::from_secs(4), "it waited for an idle client: {:?}", start.elapsed());
 }
 
+/// Also covers: M46.
 #[test]
 fn a_body_that_drips_is_given_up_and_one_that_keeps_its_pace_is_not() {
     let limits = Limits { body_grace: SHORT, body_rate: 1 << 20, ..Limits::default() };

@@ -20,19 +20,20 @@ const PAGES: usize = 10;
 pub(crate) async fn run(worker: &Worker, rows: &[BreakerRow], now: Timestamp) -> redrive_store::Result<()> {
     for row in rows {
         let open = matches!(row.breaker.phase, Phase::Open { until } if until > now);
-        if open && (worker.options.breaker)(&row.target).mode == Mode::FailFast {
-            give_up(worker, &row.target).await?;
+        let config = (worker.options.breaker)(&row.target);
+        if open && config.mode == Mode::FailFast {
+            give_up(worker, &row.target, config.refusal).await?;
         }
     }
     Ok(())
 }
 
-fn refusal(target: &Target) -> Failure {
+fn refusal(target: &Target, code: Code) -> Failure {
     let text = format_args!("the breaker of {target} is open and set to fail fast");
-    Failure::new(Code::SystemBreakerOpen, text).at(target.clone())
+    Failure::new(code, text).at(target.clone())
 }
 
-async fn give_up(worker: &Worker, target: &Target) -> redrive_store::Result<()> {
+async fn give_up(worker: &Worker, target: &Target, code: Code) -> redrive_store::Result<()> {
     let mut cursor = None;
     for _ in 0..PAGES {
         let filter =
@@ -45,7 +46,7 @@ async fn give_up(worker: &Worker, target: &Target) -> redrive_store::Result<()> 
         for (workload, jobs) in by_workload {
             // Whoever knows the workload knows how long its failures are kept.
             let Some(registered) = worker.registry.get(&workload) else { continue };
-            let failure = refusal(target);
+            let failure = refusal(target, code);
             tracing::warn!(event = "breaker.failed_fast", %target, %workload, jobs = jobs.len(), "jobs were given up at once");
             let call = GiveUp {
                 jobs,
@@ -58,7 +59,7 @@ async fn give_up(worker: &Worker, target: &Target) -> redrive_store::Result<()> 
             };
             let acted = worker.store.give_up(call).await?;
             let count = acted.iter().filter(|acted| **acted == Acted::Done).count() as u64;
-            super::report::failed(&workload, Code::SystemBreakerOpen, count);
+            super::report::failed(&workload, code, count);
         }
         cursor = page.next;
         if cursor.is_none() {

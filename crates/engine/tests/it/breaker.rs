@@ -37,6 +37,7 @@ async fn phase(bench: &Bench) -> Option<Phase> {
     bench.store.breaker(&gateway()).await.unwrap().map(|row| row.breaker.phase)
 }
 
+/// Also covers: T9, T10, M36.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_target_holds_its_jobs_and_lets_them_go_when_it_is_back() {
     let bench = Bench::new().await;
@@ -125,6 +126,8 @@ async fn one_probe_among_eight_engines() {
 }
 
 /// The other side asked for time: everybody waits, nobody pays.
+///
+/// Also covers: M34.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_target_that_asks_for_time_gets_it() {
     let bench = Bench::new().await;
@@ -193,6 +196,8 @@ async fn jobs_of_a_target_that_fails_fast_do_not_wait() {
 }
 
 /// One 503 with Retry-After delays its own job and costs an attempt; when a fifth of the answers are like that, all wait.
+///
+/// Also covers: M34.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_target_is_held_when_it_says_so_often() {
     let bench = Bench::new().await;

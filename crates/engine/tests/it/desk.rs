@@ -89,6 +89,8 @@ async fn every_act_leaves_a_line_with_its_outcome() {
 }
 
 /// D14: a job whose source is gone is not started again for nothing.
+///
+/// Also covers: D14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_is_refused_when_the_source_is_gone() {
     let bench = Bench::new().await;

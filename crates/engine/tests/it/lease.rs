@@ -13,6 +13,8 @@ use crate::bench::{Bench, quick};
 use crate::kit::{Does, Task, at_once};
 
 /// A handler that runs three times as long as a lease keeps its job.
+///
+/// Also covers: T12.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_is_kept_as_long_as_its_handler_runs() {
     let bench = Bench::new().await;
@@ -36,6 +38,8 @@ async fn a_lease_is_kept_as_long_as_its_handler_runs() {
 }
 
 /// The worker is gone with its job; another engine takes it back, charges the attempt and a crash, and runs it.
+///
+/// Also covers: T4, X1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_workers_job_runs_again() {
     let bench = Bench::new().await;
@@ -127,6 +131,8 @@ async fn after_two_crashes_a_job_runs_alone_and_a_third_puts_it_aside() {
 }
 
 /// The lease runs out under a handler that does not know it. Its late result is refused, and the job has one result.
+///
+/// Also covers: M8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_zombies_result_is_refused() {
     let bench = Bench::new().await;

@@ -110,6 +110,7 @@ async fn a_canary_that_fails_stops_it_and_the_rest_stays_dead() {
     running.drain().await;
 }
 
+/// Also covers: D7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_stops_when_too_many_fail_again_and_none_is_taken_twice() {
     let bench = Bench::new().await;
@@ -133,6 +134,7 @@ async fn it_stops_when_too_many_fail_again_and_none_is_taken_twice() {
     assert!(engine.audit().await.unwrap().is_clean());
 }
 
+/// Also covers: D8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_at_a_time_paused_resumed_and_cancelled() {
     let bench = Bench::new().await;

@@ -77,6 +77,7 @@ async fn a_failure_is_retried_and_a_dead_letter_tells_why() {
     assert_eq!(dead, [(refused, DeadReason::NonRetryable), (exhausted, DeadReason::Exhausted)]);
 }
 
+/// Also covers: M13, K7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_is_a_failure_and_others_are_not_harmed() {
     let bench = Bench::new().await;
@@ -132,6 +133,7 @@ async fn state_goes_on_where_it_was_and_snoozing_costs_nothing() {
     assert_eq!(row.attempt, 1, "a new run counts from the start");
 }
 
+/// Also covers: K5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attempt_that_takes_too_long_is_ended_and_tried_again() {
     let bench = Bench::new().await;

@@ -35,6 +35,7 @@ async fn worker(folder: &Folder, url: &str, clock: &str) -> Process {
     Process::start_with(folder, url, &[], &variables).await
 }
 
+/// Also covers: M16.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_clocks_of_workers_decide_nothing() {
     let (folder, database) = (Folder::new(), Database::postgres().await);

@@ -17,6 +17,8 @@ fn waits(folder: &Folder) -> Write {
 }
 
 /// Row 11.
+///
+/// Also covers: M11, K8, K11.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drain_lets_a_short_job_end_and_claims_nothing_more() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
@@ -45,12 +47,15 @@ async fn a_drain_lets_a_short_job_end_and_claims_nothing_more() {
 }
 
 /// Row 12, on both stores.
+///
+/// Also covers: M12, K8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drain_gives_a_long_job_back_uncharged() {
     let folder = Folder::new();
     gives_back(&folder, Database::postgres().await).await;
 }
 
+/// Also covers: M12, K8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_a_drain_gives_a_long_job_back_uncharged() {
     let folder = Folder::new();
@@ -83,6 +88,8 @@ async fn gives_back(folder: &Folder, database: Database) {
 }
 
 /// Row 12: a second signal means now; the lease does the rest.
+///
+/// Also covers: M12, K9.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_a_drain_at_once() {
     let (folder, database) = (Folder::new(), Database::postgres().await);

@@ -11,6 +11,8 @@ use crate::kit::{Database, Folder, Process, completion_of, eventually};
 const SLACK: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// Row 1: its claim is committed and it has not heard so.
+///
+/// Also covers: M1, K1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_whose_worker_is_killed_after_the_claim_runs_again_in_time() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
@@ -40,6 +42,8 @@ async fn a_job_whose_worker_is_killed_after_the_claim_runs_again_in_time() {
 }
 
 /// Row 1 on a store that one process at a time may have: the same worker comes back.
+///
+/// Also covers: M1, K1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_a_killed_workers_job_runs_again_when_a_worker_is_back() {
     let folder = Folder::new();
@@ -60,6 +64,8 @@ async fn on_sqlite_a_killed_workers_job_runs_again_when_a_worker_is_back() {
 }
 
 /// Row 4: its completion is committed and it has not heard so.
+///
+/// Also covers: M4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_whose_worker_is_killed_after_its_completion_is_not_run_again() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
@@ -86,6 +92,8 @@ async fn a_job_whose_worker_is_killed_after_its_completion_is_not_run_again() {
 }
 
 /// Row 4 on SQLite: whatever was complete when the worker died is left alone, whatever was not is run again.
+///
+/// Also covers: M4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_what_a_killed_worker_had_completed_is_not_run_again() {
     let folder = Folder::new();

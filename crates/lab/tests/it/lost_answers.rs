@@ -8,6 +8,8 @@ use crate::audit::audit;
 use crate::kit::{Database, Folder, Process, completion_of};
 
 /// Row 19: nothing is run on a guess; the worker asks what it holds. The attempt is counted once.
+///
+/// Also covers: M19.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_whose_answer_is_lost_is_found_again() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
@@ -29,6 +31,8 @@ async fn a_claim_whose_answer_is_lost_is_found_again() {
 }
 
 /// Row 20: the worker asks again and hears what it had said. The job is not run again and not marked failed.
+///
+/// Also covers: M20.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_completion_whose_answer_is_lost_is_a_completion() {
     let (folder, database) = (Folder::new(), Database::postgres().await);

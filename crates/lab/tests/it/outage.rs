@@ -8,12 +8,16 @@ use crate::audit::audit;
 use crate::kit::{Database, Folder, Process, eventually};
 
 /// Row 21: connections are refused.
+///
+/// Also covers: M21.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn side_effects_stop_before_the_lease_when_the_database_is_gone() {
     outage(Proxy::cut).await;
 }
 
 /// Row 22: nothing is refused and nothing is answered.
+///
+/// Also covers: M22.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn side_effects_stop_before_the_lease_when_the_database_is_silent() {
     outage(Proxy::silence).await;

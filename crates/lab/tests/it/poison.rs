@@ -12,6 +12,7 @@ use crate::kit::{Database, Folder, Process, eventually};
 /// The most often that workers may have to be started again.
 const STARTS: usize = 20;
 
+/// Also covers: M14, K3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_poison_job_is_put_aside_after_three_claims() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
@@ -38,6 +39,8 @@ async fn a_poison_job_is_put_aside_after_three_claims() {
 }
 
 /// One process at a time: it is started again whenever it died.
+///
+/// Also covers: M14, K3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_a_poison_job_is_put_aside_after_three_claims() {
     let folder = Folder::new();

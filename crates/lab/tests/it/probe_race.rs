@@ -13,6 +13,7 @@ const PROCESSES: usize = 8;
 /// So many probes are watched.
 const PROBES: u32 = 5;
 
+/// Also covers: B7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_processes_make_one_probe_at_a_time() {
     let (folder, database) = (Folder::new(), Database::postgres().await);

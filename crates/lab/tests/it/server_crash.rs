@@ -6,6 +6,7 @@ use redrive_model::State;
 use crate::audit::audit;
 use crate::kit::{Database, Folder, Process, Server, eventually};
 
+/// Also covers: M18.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_crashes_under_two_workers_costs_nothing() {
     let (folder, server) = (Folder::new(), Server::start());

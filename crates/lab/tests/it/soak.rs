@@ -14,6 +14,7 @@ use crate::kit::{Database, Folder, Process, eventually};
 /// So often a worker is given time to end everything on SQLite, where nobody can look while it works.
 const ROUNDS: usize = 5;
 
+/// Also covers: M7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_workers_killed_again_and_again_lose_nothing() {
     soak_postgres(20, 300).await;
@@ -24,6 +25,7 @@ async fn long_three_workers_killed_for_minutes_lose_nothing() {
     soak_postgres(600, 8_000).await;
 }
 
+/// Also covers: M7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_a_worker_killed_again_and_again_loses_nothing() {
     soak_sqlite(10, 150).await;

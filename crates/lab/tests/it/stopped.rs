@@ -66,6 +66,8 @@ impl Zombie {
 }
 
 /// Row 8.
+///
+/// Also covers: M8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_zombies_completion_changes_nothing() {
     let zombie = Zombie::stop(Write::default()).await;
@@ -78,6 +80,8 @@ async fn a_zombies_completion_changes_nothing() {
 }
 
 /// Row 10: the job runs elsewhere while the zombie says that it failed, and that it wants to keep its lease.
+///
+/// Also covers: M10.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_zombies_failure_and_heartbeat_change_nothing() {
     let zombie = Zombie::stop(Write { first_fails: true, ..Write::default() }).await;

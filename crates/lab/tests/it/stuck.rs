@@ -10,6 +10,8 @@ use crate::kit::{Database, Folder, Process, eventually};
 const PROCESSES: usize = 4;
 
 /// Their workers live on, report it, and do other work meanwhile; the jobs are tried again.
+///
+/// Also covers: M15, K6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_loses_its_job_and_is_reported() {
     let (folder, database) = (Folder::new(), Database::postgres().await);
@@ -48,6 +50,8 @@ async fn a_handler_that_blocks_loses_its_job_and_is_reported() {
 }
 
 /// More of them than may be replaced: the process says so and ends, and a new one does the work.
+///
+/// Also covers: M15, K6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_a_process_with_too_many_stuck_handlers_asks_to_be_started_again() {
     let folder = Folder::new();

@@ -24,6 +24,7 @@ fn opened() -> Breaker {
     b
 }
 
+/// Also covers: T3, B1.
 #[test]
 fn opens_at_the_threshold_with_enough_calls() {
     let mut b = Breaker::new(at(0));
@@ -35,6 +36,7 @@ fn opens_at_the_threshold_with_enough_calls() {
     assert_eq!(b.phase_name(), "open", "nine of ten failed");
 }
 
+/// Also covers: T3.
 #[test]
 fn below_the_threshold_it_stays_closed() {
     let mut b = Breaker::new(at(0));
@@ -50,6 +52,7 @@ fn below_the_threshold_it_stays_closed() {
     assert_eq!(b.phase, Phase::Closed);
 }
 
+/// Also covers: T3, B2.
 #[test]
 fn old_calls_do_not_count_and_the_window_slides() {
     let mut b = Breaker::new(at(0));
@@ -68,6 +71,7 @@ fn old_calls_do_not_count_and_the_window_slides() {
     assert_eq!(b.phase_name(), "open", "ten of the last twenty, however many went well before");
 }
 
+/// Also covers: T3.
 #[test]
 fn one_dead_call_of_one_opens_nothing_and_three_in_a_row_do() {
     let mut b = Breaker::new(at(0));
@@ -85,6 +89,7 @@ fn one_dead_call_of_one_opens_nothing_and_three_in_a_row_do() {
     opened();
 }
 
+/// Also covers: B3.
 #[test]
 fn neutral_calls_never_count() {
     let mut b = Breaker::new(at(0));
@@ -106,6 +111,7 @@ fn one_probe_after_the_cooldown_and_nobody_else() {
     assert_eq!(b.gate(), Gate { blocked_until: None, limit: Some(1), probe: None });
 }
 
+/// Also covers: B8.
 #[test]
 fn a_dead_prober_is_replaced_and_its_late_word_is_ignored() {
     let mut b = opened();
@@ -115,6 +121,7 @@ fn a_dead_prober_is_replaced_and_its_late_word_is_ignored() {
     assert_eq!(b.phase, Phase::HalfOpen { probe: new });
 }
 
+/// Also covers: B12.
 #[test]
 fn a_failed_probe_opens_for_longer_up_to_the_ceiling() {
     let mut b = opened();
@@ -138,6 +145,7 @@ fn a_neutral_probe_frees_the_slot_at_once() {
     assert!(b.start_probe(&config(), at(31_500), worker(2)).is_some());
 }
 
+/// Also covers: B9.
 #[test]
 fn a_call_from_before_the_opening_neither_closes_nor_reopens() {
     let mut b = opened();
@@ -152,6 +160,7 @@ fn a_call_from_before_the_opening_neither_closes_nor_reopens() {
     assert_eq!(b, ramp);
 }
 
+/// Also covers: T3, M36.
 #[test]
 fn the_ramp_doubles_and_ends_closed() {
     let mut b = opened();
@@ -239,6 +248,7 @@ fn call(n: u8) -> Call {
 }
 
 proptest! {
+    /// Also covers: T3.
     #[test]
     fn it_never_closes_without_a_good_probe(ops in prop::collection::vec(prop_oneof![
         (0u8..4, 0u64..6).prop_map(|(c, back)| Op::Record(c, back)),

@@ -25,6 +25,7 @@ fn after(code: Code, job: &JobFacts, policy: &Policy) -> Result<u128, DeadReason
     }
 }
 
+/// Also covers: T1, X2.
 #[test]
 fn retries_follow_the_curve_up_to_the_cap() {
     let p = Policy::reliability();
@@ -33,6 +34,7 @@ fn retries_follow_the_curve_up_to_the_cap() {
     assert_eq!(after(Code::Gw5xx, &facts(3), &p), Err(DeadReason::Exhausted));
 }
 
+/// Also covers: T2.
 #[test]
 fn a_permanent_failure_ends_at_once() {
     for code in [Code::Gw4xx, Code::NotPdf, Code::TooLarge, Code::HandlerFailed, Code::ValidationMissingField]
@@ -41,6 +43,7 @@ fn a_permanent_failure_ends_at_once() {
     }
 }
 
+/// Also covers: T2, R1.
 #[test]
 fn every_code_of_the_registry_does_what_its_class_says() {
     for entry in crate::failure::REGISTRY {
@@ -50,6 +53,7 @@ fn every_code_of_the_registry_does_what_its_class_says() {
     }
 }
 
+/// Also covers: T2.
 #[test]
 fn io_error_is_really_retried_once() {
     let p = Policy::on_demand();
@@ -74,6 +78,7 @@ fn separate_budgets_do_not_eat_each_other() {
     assert!(after(Code::DownloadProxyFailed, &job, &p).is_ok());
 }
 
+/// Also covers: M34.
 #[test]
 fn retry_after_wins_within_its_bounds() {
     let p = Policy::reliability();
@@ -128,6 +133,7 @@ fn a_deadline_ends_a_job_whose_next_try_would_be_too_late() {
     assert_eq!(after(Code::Unknown, &old, &p), Err(DeadReason::Deadline));
 }
 
+/// Also covers: T4.
 #[test]
 fn crashes_run_alone_the_third_time_and_quarantine_only_then() {
     let p = Policy::on_demand();
@@ -144,6 +150,7 @@ fn crashes_run_alone_the_third_time_and_quarantine_only_then() {
     assert!(matches!(permanent.step, NextStep::Requeue { alone: true, .. }));
 }
 
+/// Also covers: T4.
 #[test]
 fn a_crash_at_the_cap_ends_as_failed() {
     let d = run(Outcome::Crashed, &facts(3), &Policy::reliability());

@@ -33,6 +33,7 @@ async fn a_pdf_becomes_a_job_and_its_file_is_named_by_nobody_but_us() {
     assert_eq!(world.files("uploads").len(), 8);
 }
 
+/// Also covers: A1.
 #[tokio::test]
 async fn what_is_no_pdf_is_refused_and_seen() {
     let world = World::start().await;
@@ -57,6 +58,7 @@ async fn what_is_no_pdf_is_refused_and_seen() {
     assert_eq!(world.engine.store().count_dead(Default::default()).await.unwrap(), 0);
 }
 
+/// Also covers: M47, A2.
 #[tokio::test]
 async fn one_byte_more_than_the_limit_is_too_much_however_it_comes() {
     let world = World::with(|setup| setup.limits.max_upload = 300_000).await;
@@ -148,6 +150,7 @@ async fn while_the_gateway_has_never_answered_any_mapping_is_taken() {
     assert_eq!(client.get("/api/status").await.json()["gateway"], "unknown");
 }
 
+/// Also covers: M47.
 #[tokio::test]
 async fn the_same_bytes_and_mapping_are_one_job_until_it_has_failed() {
     let world = World::start().await;
@@ -205,6 +208,7 @@ async fn a_disk_that_fails_is_told_and_seen() {
     assert_eq!(client.get(&format!("/api/jobs/{id}")).await.json()["error"]["code"], "IO_ERROR");
 }
 
+/// Also covers: M46.
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_nothing() {
     let world = World::with(|setup| setup.works = false).await;

@@ -110,6 +110,7 @@ fn heal_soon(wire: &Wire) {
     });
 }
 
+/// Also covers: M6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_enqueue_whose_answer_is_lost_makes_one_job() {
     let wire = Wire::to_server().await;
@@ -124,6 +125,7 @@ async fn an_enqueue_whose_answer_is_lost_makes_one_job() {
     execute(format!("DROP SCHEMA {schema} CASCADE")).await;
 }
 
+/// Also covers: M19.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_whose_answer_is_lost_is_unknown_and_can_be_read_back() {
     let wire = Wire::to_server().await;
@@ -140,6 +142,7 @@ async fn a_claim_whose_answer_is_lost_is_unknown_and_can_be_read_back() {
     execute(format!("DROP SCHEMA {schema} CASCADE")).await;
 }
 
+/// Also covers: M20.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_finish_whose_answer_is_lost_is_recorded_once_and_answered_well() {
     let wire = Wire::to_server().await;

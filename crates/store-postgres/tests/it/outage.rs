@@ -102,6 +102,7 @@ fn away(error: &StoreError) {
     assert!(matches!(error, StoreError::Unavailable { .. } | StoreError::Unknown { .. }), "{error}");
 }
 
+/// Also covers: M18, O6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_crashes_twice_under_load_loses_nothing_that_was_answered() {
     let server = Server::start();
@@ -142,6 +143,8 @@ async fn a_server_that_crashes_twice_under_load_loses_nothing_that_was_answered(
 }
 
 /// Nothing comes back and nothing ends: the network dropped us. Time is then moved by hand.
+///
+/// Also covers: M22.
 #[tokio::test]
 async fn silence_is_answered_after_fifteen_seconds_and_heals() {
     let wire = Wire::to_server().await;

@@ -57,6 +57,7 @@ async fn hostile(settings: &[(&'static str, &'static str)]) {
     assert!(all.iter().all(|lease| lease.token.0 == 1));
 }
 
+/// Also covers: M24.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_keeps_its_limit_without_hash_and_merge_joins_and_material() {
     hostile(&[

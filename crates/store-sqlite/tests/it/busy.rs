@@ -39,6 +39,7 @@ impl Holder {
     }
 }
 
+/// Also covers: M26.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_of_three_seconds_is_waited_for() {
     let h = harness::file().await;
@@ -56,6 +57,7 @@ async fn a_lock_of_three_seconds_is_waited_for() {
     k.audit().await;
 }
 
+/// Also covers: M26.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_that_stays_is_said_to_everybody_and_loses_nothing() {
     let h = harness::file().await;

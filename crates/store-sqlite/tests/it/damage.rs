@@ -37,6 +37,7 @@ async fn filled() -> TempDir {
     h.close()
 }
 
+/// Also covers: M30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overwritten_header_is_refused() {
     let folder = filled().await;
@@ -46,6 +47,7 @@ async fn an_overwritten_header_is_refused() {
     assert!(matches!(Options::default().read_only(file_in(&folder)), Err(StoreError::Refused(_))));
 }
 
+/// Also covers: M30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flipped_page_is_refused() {
     let folder = filled().await;
@@ -67,6 +69,7 @@ async fn a_flipped_page_is_refused() {
     assert_eq!(found, 4);
 }
 
+/// Also covers: M30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_truncated_file_is_refused() {
     let folder = filled().await;
@@ -137,6 +140,7 @@ async fn another_epoch_is_refused_and_a_newer_minor_is_not() {
     assert_eq!(kept, 1_007, "what a newer version wrote stays");
 }
 
+/// Also covers: M30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_ahead_log_that_was_removed_after_a_kill_is_missed() {
     let h = harness::file().await;

@@ -62,6 +62,8 @@ async fn o3_a_full_disk_is_said_and_passes() {
 }
 
 /// A full disk in the middle of a group: whoever was answered well is there, whoever was not is not, and counts agree.
+///
+/// Also covers: M28.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_full_disk_in_a_group_leaves_no_half_answers() {
     let h = harness::file().await;
@@ -111,6 +113,7 @@ impl Drop for SmallDisk {
     }
 }
 
+/// Also covers: M28.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o3_a_disk_that_is_really_full_is_said_and_passes() {
     let Some(disk) = SmallDisk::mount() else {

@@ -66,6 +66,7 @@ fn stopped_worker_completes_after_another(variant: Variant) -> Story {
     story
 }
 
+/// Also covers: M8.
 #[test]
 fn row_8_completion_of_a_stopped_worker_is_refused() {
     let story = stopped_worker_completes_after_another(Variant::Correct);
@@ -87,6 +88,7 @@ fn worker_claims_its_own_job_again(variant: Variant) -> (Story, Task) {
     (story, zombie)
 }
 
+/// Also covers: M9.
 #[test]
 fn row_9_old_task_cannot_touch_the_second_lease_of_its_own_worker() {
     for write in Write::ALL {
@@ -101,6 +103,7 @@ fn row_9_old_task_cannot_touch_the_second_lease_of_its_own_worker() {
     }
 }
 
+/// Also covers: M10.
 #[test]
 fn row_10_late_failure_and_heartbeat_leave_the_next_lease_alone() {
     let mut story = Story::new(Variant::Correct, 1);
@@ -114,6 +117,7 @@ fn row_10_late_failure_and_heartbeat_leave_the_next_lease_alone() {
     assert_eq!(*story.row(JOB), before);
 }
 
+/// Also covers: M12.
 #[test]
 fn row_12_release_gives_the_attempt_back_up_to_the_limit() {
     let mut story = Story::new(Variant::Correct, 1);
@@ -125,6 +129,7 @@ fn row_12_release_gives_the_attempt_back_up_to_the_limit() {
     }
 }
 
+/// Also covers: M14.
 #[test]
 fn row_14_poison_is_quarantined_at_its_third_crash_and_never_claimed_again() {
     let mut story = Story::new(Variant::Correct, 1);

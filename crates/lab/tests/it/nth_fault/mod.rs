@@ -27,11 +27,13 @@ const FAULTS: [Fault; 5] = [
     Fault::CrashAfter,
 ];
 
+/// Also covers: M25, E5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_any_single_fault_of_any_call_loses_nothing() {
     sweep(&Place::Sqlite, 2).await;
 }
 
+/// Also covers: M25, E5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgres_any_single_fault_of_a_first_call_loses_nothing() {
     sweep(&Place::postgres().await, 1).await;
