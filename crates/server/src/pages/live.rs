@@ -53,7 +53,7 @@ pub(super) async fn stream(
     if let Some(id) = job {
         app.desk().owned(&session, id).await?;
     }
-    let listening = app.feed().listen(session.owner(), None).await?;
+    let listening = app.feed().listen(&session, None).await?;
     let (sender, receiver) = mpsc::channel(8);
     let watcher = Watcher { app, session, job, sender };
     tokio::spawn(watcher.run(listening.coming));
