@@ -36,7 +36,7 @@ async fn a_worker_that_is_full_asks_for_the_chores_now_and_then_only() {
     let inner = SqliteStore::open(folder.file("jobs.db")).await.unwrap();
     let store = Arc::new(Faulty::counting(Arc::new(inner)));
     let engine = Engine::new(store.clone(), Options::default()).await.unwrap();
-    engine.enqueue_many(&vec![Nothing; JOBS]).await.unwrap();
+    engine.enqueue_many(&[Nothing; JOBS]).await.unwrap();
     engine.register(DoNothing);
 
     let began = Instant::now();
