@@ -12,6 +12,7 @@ mod local;
 mod logs;
 mod near_server;
 mod sameness;
+mod say;
 mod settings;
 mod signals;
 mod store;

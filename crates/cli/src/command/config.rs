@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::args::{Config, Shared};
 use crate::exit::{Exit, Stop};
+use crate::say;
 use crate::settings::table::{Kind, SECTIONS, Setting, Use};
 use crate::settings::{self, FILE, Serving, Values, lower, settings};
 
@@ -33,7 +34,6 @@ struct Line {
     about: &'static str,
 }
 
-#[expect(clippy::print_stdout, reason = "the values are the command's output")]
 fn show(values: &Values, json: bool) -> Result<(), Stop> {
     let mut lines = Vec::new();
     for setting in settings() {
@@ -51,19 +51,17 @@ fn show(values: &Values, json: bool) -> Result<(), Stop> {
     }
     for line in &lines {
         if json {
-            let text = serde_json::to_string(line);
-            println!("{}", text.map_err(|error| Stop::new(Exit::Failed, error.to_string()))?);
+            say::json(line)?;
         } else {
             let value = line.value.as_deref().unwrap_or("-");
             let origin = line.at.as_deref().unwrap_or(line.origin);
             let idle = if line.used { "" } else { ", not used yet" };
-            println!("{:<33} {value:<28} {origin}{idle}", line.name);
+            say::line(&format!("{:<33} {value:<28} {origin}{idle}", line.name))?;
         }
     }
     values.check(Use::MAX)
 }
 
-#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
 #[expect(clippy::print_stderr, reason = "warnings are messages")]
 fn check(values: &Values) -> Result<(), Stop> {
     for warning in values.warnings() {
@@ -73,11 +71,9 @@ fn check(values: &Values) -> Result<(), Stop> {
     settings::place(values)?;
     Serving::read(values)?;
     let set = settings().filter(|setting| values.origin(setting.name).word() != "default").count();
-    println!("settings are fine: {set} set, {} as they are by default", settings().count() - set);
-    Ok(())
+    say::line(&format!("settings are fine: {set} set, {} as they are by default", settings().count() - set))
 }
 
-#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
 fn init(path: &Path) -> Result<(), Stop> {
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     let written = made.and_then(|mut file| {
@@ -85,10 +81,7 @@ fn init(path: &Path) -> Result<(), Stop> {
         file.sync_all()
     });
     match written {
-        Ok(()) => {
-            println!("wrote {}: every setting, commented out", path.display());
-            Ok(())
-        }
+        Ok(()) => say::line(&format!("wrote {}: every setting, commented out", path.display())),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let text = format!(
                 "{} is there already and stays as it is; --config FILE writes another one",

@@ -5,11 +5,10 @@ use redrive_api::client::Client;
 use redrive_model::failure::REGISTRY;
 use redrive_model::{Code, JobId, text};
 
-use super::jobs::{print, print_json};
 use crate::args::{Explain, Shared};
 use crate::exit::{Exit, Stop};
 use crate::logs::Usual;
-use crate::{near_server, settings};
+use crate::{near_server, say, settings};
 
 pub(crate) fn run(shared: &Shared, explain: &Explain) -> Result<(), Stop> {
     let what = explain.what.trim();
@@ -28,14 +27,14 @@ pub(crate) fn run(shared: &Shared, explain: &Explain) -> Result<(), Stop> {
 async fn of_job(client: &Client, id: &str, json: bool) -> Result<(), Stop> {
     let why = client.explain(id).await?;
     if json {
-        return print_json(&why);
+        return say::json(&why);
     }
     let name = text::one_line_chars(why.job.filename.as_deref().unwrap_or("-"), 100);
-    print(&format!("{}  {}  {name}", why.job.id, why.job.status));
-    print(&format!("now:              {}", why.now));
+    say::line(&format!("{}  {}  {name}", why.job.id, why.job.status))?;
+    say::line(&format!("now:              {}", why.now))?;
     for (what, words) in [("what we do:", &why.what_we_do), ("what you can do:", &why.what_you_can_do)] {
         if let Some(words) = words {
-            print(&format!("{what:<17} {words}"));
+            say::line(&format!("{what:<17} {words}"))?;
         }
     }
     for step in &why.past {
@@ -43,7 +42,7 @@ async fn of_job(client: &Client, id: &str, json: bool) -> Result<(), Stop> {
         let took = attempt.duration_ms.map_or_else(String::new, |ms| format!(" after {ms} ms"));
         let code = attempt.code.as_deref().map_or_else(String::new, |code| format!(", {code}"));
         let rule = step.rule.as_deref().map_or_else(String::new, |rule| format!(" ({rule})"));
-        print(&format!("attempt {}:        {}{took}{code}{rule}", attempt.number, attempt.outcome));
+        say::line(&format!("attempt {}:        {}{took}{code}{rule}", attempt.number, attempt.outcome))?;
     }
     Ok(())
 }
@@ -51,19 +50,18 @@ async fn of_job(client: &Client, id: &str, json: bool) -> Result<(), Stop> {
 fn of_code(code: Code, json: bool) -> Result<(), Stop> {
     let entry = code.entry();
     if json {
-        return print_json(&FailureEntry::from(entry));
+        return say::json(&FailureEntry::from(entry));
     }
-    print(&format!("{}  ({}, {})", entry.name, entry.category, entry.class));
+    say::line(&format!("{}  ({}, {})", entry.name, entry.category, entry.class))?;
     if entry.public != code {
-        print(&format!("shown outside as: {}", entry.public));
+        say::line(&format!("shown outside as: {}", entry.public))?;
     }
-    print(&format!("what happened:    {}", entry.what_happened));
-    print(&format!("what we do:       {}", entry.what_we_do));
-    print(&format!("what you can do:  {}", entry.what_you_can_do));
-    print(&format!("retried:          {}", entry.retries));
-    print(&format!("HTTP status:      {}", entry.http_status));
-    print(&format!("page:             docs/failures/{}.md", entry.name));
-    Ok(())
+    say::line(&format!("what happened:    {}", entry.what_happened))?;
+    say::line(&format!("what we do:       {}", entry.what_we_do))?;
+    say::line(&format!("what you can do:  {}", entry.what_you_can_do))?;
+    say::line(&format!("retried:          {}", entry.retries))?;
+    say::line(&format!("HTTP status:      {}", entry.http_status))?;
+    say::line(&format!("page:             docs/failures/{}.md", entry.name))
 }
 
 fn unknown(name: &str) -> Stop {

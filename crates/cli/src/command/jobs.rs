@@ -3,12 +3,11 @@
 use redrive_api::client::{Client, ClientError, Wanted};
 use redrive_api::{Event, Job};
 use redrive_model::text::one_line_chars;
-use serde::Serialize;
 
 use crate::args::{Jobs, Shared};
 use crate::exit::{Exit, Stop};
 use crate::logs::Usual;
-use crate::{near_server, settings};
+use crate::{near_server, say, settings};
 
 /// The most that the server gives on one page.
 const PAGE: usize = 200;
@@ -122,27 +121,25 @@ async fn watch(client: &Client, ids: &[String], json: bool) -> Result<(), Stop> 
 
 fn tell(event: &Event, json: bool) -> Result<(), Stop> {
     if json {
-        return print_json(event);
+        return say::json(event);
     }
     let job = event.job_id.as_deref().unwrap_or("-");
     let code = event.error_code.as_deref().unwrap_or("");
-    print(&format!("{}  {job}  {:<10} attempt {} {code}", event.at, event.r#type, event.attempt));
-    Ok(())
+    say::line(&format!("{}  {job}  {:<10} attempt {} {code}", event.at, event.r#type, event.attempt))
 }
 
 fn row(job: &Job, json: bool) -> Result<(), Stop> {
     if json {
-        return print_json(job);
+        return say::json(job);
     }
     let name = one_line_chars(job.filename.as_deref().unwrap_or("-"), 40);
     let code = job.error.as_ref().map_or("", |error| error.code.as_str());
-    print(&format!("{}  {:<13} {}  {name}  {code}", job.id, job.status, job.created_at));
-    Ok(())
+    say::line(&format!("{}  {:<13} {}  {name}  {code}", job.id, job.status, job.created_at))
 }
 
 fn show(job: &Job, json: bool) -> Result<(), Stop> {
     if json {
-        return print_json(job);
+        return say::json(job);
     }
     let text = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let attempts =
@@ -162,18 +159,7 @@ fn show(job: &Job, json: bool) -> Result<(), Stop> {
         ("failure", text(job.error.as_ref().map(|error| format!("{}: {}", error.code, error.message)))),
     ];
     for (name, value) in lines {
-        print(&format!("{name:<10} {value}"));
+        say::line(&format!("{name:<10} {value}"))?;
     }
     Ok(())
-}
-
-pub(super) fn print_json(value: &impl Serialize) -> Result<(), Stop> {
-    let text = serde_json::to_string(value).map_err(|error| Stop::new(Exit::Failed, error.to_string()))?;
-    print(&text);
-    Ok(())
-}
-
-#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
-pub(super) fn print(text: &str) {
-    println!("{text}");
 }

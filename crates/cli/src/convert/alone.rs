@@ -8,10 +8,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use redrive_convert::{Made, Pdf, source_key};
 use redrive_engine::{Engine, Enqueue};
+use redrive_model::breaker::Phase;
 use redrive_model::{Code, JobId, State as Stored};
 use redrive_store::{Enqueued, JobRow};
 use tokio::sync::{Semaphore, watch};
@@ -26,6 +28,8 @@ use super::state::State;
 use super::{Job, WINDOW};
 use crate::exit::{Exit, Stop};
 
+/// How often it is looked whether the gateway is down.
+const LOOK: Duration = Duration::from_secs(1);
 /// So much of a file is read at once.
 const PIECE: u64 = 1 << 20;
 /// A PDF says so within its first bytes.
@@ -93,20 +97,22 @@ impl Alone {
         let running = this.engine.start();
         let window = Arc::new(Semaphore::new(WINDOW));
         let mut tasks = JoinSet::new();
-        let mut items = items.into_iter();
-        let mut told = false;
-        loop {
+        let (mut items, mut more) = (items.into_iter(), true);
+        let mut look = tokio::time::interval(LOOK);
+        while more || !tasks.is_empty() {
             tokio::select! {
                 // A word to stop comes first, then what has ended, then what is to begin.
                 biased;
-                _ = stopped.wait_for(|stop| *stop), if !told => {
-                    told = true;
+                _ = stopped.wait_for(|stop| *stop) => {
                     report.stopping();
                     break;
                 }
                 Some(done) = tasks.join_next(), if !tasks.is_empty() => told_of(report, done),
-                Ok(place) = window.clone().acquire_owned() => {
-                    let Some(item) = items.next() else { break };
+                Ok(place) = window.clone().acquire_owned(), if more => {
+                    let Some(item) = items.next() else {
+                        more = false;
+                        continue;
+                    };
                     let this = this.clone();
                     tasks.spawn(async move {
                         let outcome = this.file(&item).await;
@@ -114,18 +120,7 @@ impl Alone {
                         (item, outcome)
                     });
                 }
-            }
-        }
-        while !told {
-            tokio::select! {
-                done = tasks.join_next() => match done {
-                    Some(done) => told_of(report, done),
-                    None => break,
-                },
-                _ = stopped.wait_for(|stop| *stop) => {
-                    told = true;
-                    report.stopping();
-                }
+                _ = look.tick() => report.waiting(this.gateway_is_held().await),
             }
         }
         running.drain().await;
@@ -141,6 +136,15 @@ impl Alone {
 
     fn placed(&self) -> MutexGuard<'_, HashMap<JobId, PathBuf>> {
         self.placed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether files wait for a gateway that is down.
+    async fn gateway_is_held(&self) -> bool {
+        let Ok(breakers) = self.engine.store().breakers().await else { return false };
+        breakers.iter().any(|row| match row.breaker.phase {
+            Phase::Open { .. } | Phase::HalfOpen { .. } => true,
+            Phase::Closed | Phase::Ramp { .. } => false,
+        })
     }
 
     async fn file(&self, item: &Item) -> Outcome {

@@ -74,6 +74,9 @@ impl Remote {
                 Err(error) => report.broke(&error.to_string()),
             }
         }
+        if *stopped.borrow() {
+            report.say("redrive: the server goes on with what was handed in");
+        }
         listening.abort();
         self.placer.sync().map_err(|error| Stop::new(Exit::Failed, format!("cannot sync a folder: {error}")))
     }
@@ -169,6 +172,7 @@ where
 fn trouble(error: &ClientError) -> Trouble {
     match error {
         ClientError::Refused(problem) => Trouble::named(&problem.code, &problem.detail),
+        ClientError::File(error) => Trouble::disk(&format!("The file cannot be read: {error}.")),
         error => Trouble {
             what_we_do: "The server goes on with what it has.".to_owned(),
             what_you_can_do: "Run the same command again when the server answers.".to_owned(),

@@ -36,6 +36,7 @@ pub(crate) struct Report {
     already: usize,
     failed: usize,
     interrupted: usize,
+    waiting: bool,
 }
 
 impl Report {
@@ -48,7 +49,7 @@ impl Report {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Self { json, bar, written: 0, already: 0, failed: 0, interrupted: 0 }
+        Self { json, bar, written: 0, already: 0, failed: 0, interrupted: 0, waiting: false }
     }
 
     /// What became of a file.
@@ -113,6 +114,19 @@ impl Report {
     pub(crate) fn stopping(&self) {
         self.bar.set_message("stopping");
         self.say("redrive: stopping after what has begun; once more stops at once");
+    }
+
+    /// Whether files wait for the gateway. Told when it begins and when it ends.
+    pub(crate) fn waiting(&mut self, waiting: bool) {
+        if waiting == self.waiting {
+            return;
+        }
+        self.waiting = waiting;
+        self.say(if waiting {
+            "redrive: the gateway does not answer; files wait and go on by themselves when it does (Ctrl-C stops)"
+        } else {
+            "redrive: the gateway answers again"
+        });
     }
 
     /// A message.

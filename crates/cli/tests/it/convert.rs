@@ -253,6 +253,34 @@ fn interrupted_twice_it_ends_at_once() {
 }
 
 #[test]
+fn while_the_gateway_is_down_files_wait_and_that_is_said() {
+    let (desk, gateway) = (forty(), FakeGateway::holding_after(usize::MAX));
+    let nobody = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let (files, out, data) = (desk.at("in"), desk.at("xml"), desk.at("data"));
+    let args = [
+        "convert",
+        files.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+        "--data-dir",
+        data.to_str().unwrap(),
+    ];
+    let mut running = Running::start(&args, &[("GATEWAY_URL", &nobody)]);
+    wait_for("a note", || running.err().contains("the gateway does not answer; files wait").then_some(()));
+    running.signal("-INT");
+    assert_eq!(running.ended(), Some(130));
+    let (code, _, said) = desk.run_with(&args, &[("GATEWAY_URL", &gateway.url)]);
+    assert_eq!(
+        (code, names(&out).len()),
+        (Some(0), 40),
+        "nothing of it is held against the new gateway: {said}"
+    );
+}
+
+#[test]
 fn a_second_one_on_the_same_out_folder_says_so_and_touches_nothing() {
     let (desk, gateway) = (forty(), FakeGateway::holding_after(10));
     let running = in_the_middle(&desk, &gateway);
