@@ -45,6 +45,9 @@ async fn serve(
     let counted = counting::listen(serving.operators.metrics_listen).await?;
     let url = format!("http://{}", near(listener.local_addr()?));
     let outside = serving.public_url.as_ref().map_or(url.as_str(), |url| url.as_str().trim_end_matches('/'));
+    // Whoever reads the first line finds the file.
+    let token = operators.local_token().map_err(no_operators)?;
+    let _file = ServerFile { url: url.clone(), token, pid: std::process::id() }.write(&place.data_dir)?;
     println!("redrive listening on http://{}", listener.local_addr()?);
     println!("data     {}", place.data_dir.display());
     println!("store    {}", store::describe(&place));
@@ -57,8 +60,6 @@ async fn serve(
     if let Some(token) = made {
         println!("token    {token}  (of operators; shown this once, keep it safe)");
     }
-    let token = operators.local_token().map_err(no_operators)?;
-    let _file = ServerFile { url, token, pid: std::process::id() }.write(&place.data_dir)?;
     let running = engine.start();
     let app = App::new(AppParts {
         engine: engine.clone(),

@@ -143,7 +143,10 @@ impl Missing {
             let next = "Somebody or something removed them: restore them from a backup, or upload the documents again.";
             return Finding::bad("files", format!("missing: {}{more}", named.join(", ")), next);
         }
-        let looked = format!("{} conversions have the files they need", self.looked);
+        let looked = match self.looked {
+            0 => "no conversions yet".to_owned(),
+            n => format!("{n} conversions have the files they need"),
+        };
         match self.spare {
             0 => Finding::good("files", looked),
             n => {
