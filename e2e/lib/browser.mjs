@@ -8,7 +8,7 @@ import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 export const pictures = process.env.REDRIVE_E2E_PICTURES ?? fileURLToPath(new URL("../../target/e2e", import.meta.url));
-const PATIENCE = 20_000;
+const PATIENCE = 30_000;
 
 /** The browser. Close it when the tests of a file are done. */
 export function launch() {
@@ -41,7 +41,7 @@ export class Person {
         return person;
     }
 
-    /** Chooses files on the upload page, as a person would. */
+    /** Chooses files on the upload page, as a person would, and waits until each is sent or refused. */
     async upload(...files) {
         await this.page.goto("/");
         await this.choose(...files);
@@ -51,6 +51,9 @@ export class Person {
         const chooser = this.page.waitForEvent("filechooser");
         await this.page.getByRole("button", { name: "Choose files" }).click();
         await (await chooser).setFiles(files);
+        // Whoever leaves the page before that sends less than was chosen.
+        await this.page.locator("#files li").first().waitFor();
+        await this.page.locator("#files progress").first().waitFor({ state: "detached" });
     }
 
     /** The row of a file in the table. */

@@ -12,7 +12,7 @@ after(async () => await browser?.close());
 
 /** A test with a gateway, a server and as many people as it asks for. */
 export function story(name, settings, run) {
-    test(name, { timeout: 120_000 }, async () => {
+    test(name, { timeout: 300_000 }, async () => {
         const gateway = await Gateway.start();
         const server = await Server.start(gateway, settings);
         const people = [];

@@ -74,7 +74,7 @@ story("without script: upload, read, retry, download", {}, async ({ gateway, per
     await ann.page.getByRole("button", { name: "Upload" }).click();
     assert.match(ann.page.url(), /\/jobs$/);
     const reload = async (name, text) => {
-        for (const end = Date.now() + 20_000; Date.now() < end; await ann.page.reload()) {
+        for (const end = Date.now() + 30_000; Date.now() < end; await ann.page.reload()) {
             if (text.test(await ann.row(name).innerText())) return;
         }
         assert.fail(`${name} never said ${text}`);
