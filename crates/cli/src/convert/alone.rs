@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use redrive_convert::{Made, Pdf, source_key};
-use redrive_engine::{Engine, Enqueue};
+use redrive_convert::{Made, Pdf, TARGET, source_key};
+use redrive_engine::{By, Engine, Enqueue, Target};
 use redrive_model::breaker::Phase;
 use redrive_model::{Code, JobId, State as Stored};
 use redrive_store::{Enqueued, JobRow};
@@ -27,6 +27,7 @@ use super::report::Report;
 use super::state::State;
 use super::{Job, WINDOW};
 use crate::exit::{Exit, Stop};
+use crate::wiring::engine_stop;
 
 /// How often it is looked whether the gateway is down.
 const LOOK: Duration = Duration::from_secs(1);
@@ -59,10 +60,13 @@ impl Alone {
         options: redrive_engine::Options,
     ) -> Result<Self, Stop> {
         let state = State::open(data_dir, out, &mapping).await?;
-        let engine = Engine::new(state.store.clone(), options)
-            .await
-            .map_err(|e| Stop::new(Exit::Failed, e.to_string()))?;
-        let placer = Arc::new(Placer::new(job.force));
+        let engine = Engine::new(state.store.clone(), options).await.map_err(engine_stop)?;
+        // What a run before found out about its gateway is old.
+        if let Some(gateway) = Target::new(TARGET).ok().filter(|_| !state.is_new) {
+            let by = By::new("redrive convert").because("a new run");
+            engine.release(&gateway, &by).await.map_err(engine_stop)?;
+        }
+        let placer = Arc::new(Placer::new(job.force, &state.name));
         Ok(Self {
             engine,
             state,
@@ -91,6 +95,7 @@ impl Alone {
         report: &mut Report,
         mut stopped: watch::Receiver<bool>,
     ) -> Result<(), Stop> {
+        self.placer.sweep(items.iter().map(|item| item.output.as_path()));
         let this = Arc::new(self);
         let store = this.state.store.clone();
         let reading = tokio::spawn(this.endings.clone().read(store.clone(), store.last_event().await?));

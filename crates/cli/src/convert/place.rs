@@ -1,5 +1,6 @@
 //! Giving an XML its name: checked by its hash, written as a temp, synced, renamed. What is there and is something else stays.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -23,15 +24,28 @@ pub(super) enum Placed {
 }
 
 /// Writes outputs, and remembers which folders have new names to sync.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Placer {
-    pub(super) force: bool,
+    force: bool,
+    /// How the names of our temps begin.
+    prefix: String,
     folders: Mutex<Vec<PathBuf>>,
 }
 
 impl Placer {
-    pub(super) fn new(force: bool) -> Self {
-        Self { force, folders: Mutex::default() }
+    /// Temps begin with `.redrive-` and this name.
+    pub(super) fn new(force: bool, name: &str) -> Self {
+        Self { force, prefix: format!(".redrive-{name}-"), folders: Mutex::default() }
+    }
+
+    /// Removes temps that somebody of this name left when it was killed. Only for whoever is the only one of that name.
+    pub(super) fn sweep<'a>(&self, outputs: impl Iterator<Item = &'a Path>) {
+        let folders: BTreeSet<&Path> = outputs.map(folder_of).collect();
+        for entry in folders.into_iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&self.prefix) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Whether this file is there with this content.
@@ -51,12 +65,11 @@ impl Placer {
         if !self.force && output.symlink_metadata().is_ok() {
             return Ok(Placed::Taken);
         }
-        let folder =
-            output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(output);
         fs::create_dir_all(folder)?;
         // As any new file: what the umask leaves.
         let mut temp = tempfile::Builder::new()
-            .prefix(".redrive-")
+            .prefix(&self.prefix)
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
         if hash(&mut bytes, temp.as_file_mut())? != expected.to_string() {
@@ -83,6 +96,10 @@ impl Placer {
     }
 }
 
+fn folder_of(output: &Path) -> &Path {
+    output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Copies, and answers the hash of what passed.
 fn hash(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
     let mut hash = sha2::Sha256::new();
@@ -105,12 +122,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("deep/a.xml");
         let (one, two) = (Sha256::of(b"<a/>"), Sha256::of(b"<b/>"));
-        let placer = Placer::new(false);
+        let placer = Placer::new(false, "t");
         assert_eq!(placer.place(&b"<a/>"[..], &one, &output).unwrap(), Placed::New);
         assert_eq!(placer.place(&b"<a/>"[..], &one, &output).unwrap(), Placed::Already);
         assert_eq!(placer.place(&b"<b/>"[..], &two, &output).unwrap(), Placed::Taken);
         assert_eq!(fs::read(&output).unwrap(), b"<a/>");
-        assert_eq!(Placer::new(true).place(&b"<b/>"[..], &two, &output).unwrap(), Placed::New);
+        assert_eq!(Placer::new(true, "t").place(&b"<b/>"[..], &two, &output).unwrap(), Placed::New);
         assert_eq!(fs::read(&output).unwrap(), b"<b/>");
         placer.sync().unwrap();
     }
@@ -120,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("a.xml");
         let expected = Sha256::of(b"<a/>");
-        let placer = Placer::new(true);
+        let placer = Placer::new(true, "t");
         assert_eq!(placer.place(&b"<a"[..], &expected, &output).unwrap(), Placed::Damaged);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
@@ -132,8 +149,20 @@ mod tests {
         fs::write(&other, "mine").unwrap();
         std::os::unix::fs::symlink(&other, &output).unwrap();
         let expected = Sha256::of(b"<a/>");
-        assert_eq!(Placer::new(false).place(&b"<a/>"[..], &expected, &output).unwrap(), Placed::Taken);
-        assert_eq!(Placer::new(true).place(&b"<a/>"[..], &expected, &output).unwrap(), Placed::New);
+        assert_eq!(Placer::new(false, "t").place(&b"<a/>"[..], &expected, &output).unwrap(), Placed::Taken);
+        assert_eq!(Placer::new(true, "t").place(&b"<a/>"[..], &expected, &output).unwrap(), Placed::New);
         assert_eq!(fs::read(&other).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn temps_of_ones_own_that_were_left_are_swept_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".redrive-t-abc", ".redrive-u-abc", "t.xml"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        Placer::new(false, "t").sweep([folder.path().join("a.xml").as_path()].into_iter());
+        let mut left: Vec<_> = folder.path().read_dir().unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".redrive-u-abc", "t.xml"]);
     }
 }

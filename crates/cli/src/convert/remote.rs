@@ -39,7 +39,7 @@ pub(crate) struct Remote {
 impl Remote {
     /// Through this server.
     pub(crate) fn new(client: Client, job: Job) -> Self {
-        let placer = Arc::new(Placer::new(job.force));
+        let placer = Arc::new(Placer::new(job.force, "remote"));
         Self { client, job, placer, ended: Arc::default() }
     }
 

@@ -30,6 +30,10 @@ pub(super) struct State {
     pub(super) sources: Arc<dyn Blobs>,
     pub(super) results: Arc<dyn Blobs>,
     folder: PathBuf,
+    /// What it is called; nobody else is called so while this is open.
+    pub(super) name: String,
+    /// No run before this one left anything.
+    pub(super) is_new: bool,
 }
 
 impl State {
@@ -39,7 +43,9 @@ impl State {
             .canonicalize()
             .map_err(|error| Stop::new(Exit::Failed, format!("{}: {error}", out.display())))?;
         let name = Sha256::of(format!("{}\0{mapping}", out.display()).as_bytes()).to_string();
-        let folder = data_dir.join("convert").join(name.get(..16).unwrap_or(&name));
+        let name = name.get(..16).unwrap_or_default().to_owned();
+        let folder = data_dir.join("convert").join(&name);
+        let is_new = !folder.exists();
         make_folder(&folder)?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("redrive.db")).await?);
         leave_nothing_active(&*store).await?;
@@ -53,7 +59,7 @@ impl State {
             Err(error) => Err(Stop::new(Exit::Failed, format!("cannot open {}: {error}", path.display()))),
         };
         let (sources, results) = (scratch(sources).await?, scratch(folder.join("results")).await?);
-        Ok(Self { store, sources, results, folder })
+        Ok(Self { store, sources, results, folder, name, is_new })
     }
 
     /// Where a result lies.
