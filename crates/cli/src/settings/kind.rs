@@ -24,7 +24,7 @@ pub(super) fn accepts(kind: Kind, text: &str) -> bool {
         Kind::Url => url(text).is_some(),
         Kind::Count | Kind::Bytes => text.parse::<u64>().is_ok(),
         Kind::Positive => text.parse::<u32>().is_ok_and(|count| count > 0),
-        Kind::Share => text.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share)),
+        Kind::Share => text.parse::<f64>().is_ok_and(|share| share.is_finite() && share >= 0.0),
         Kind::Time { unit, zero } => time(unit, text).is_some_and(|time| zero || !time.is_zero()),
         Kind::OneOf(words) => words.contains(&text),
         Kind::Networks => networks(text).is_some(),

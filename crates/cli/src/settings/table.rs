@@ -81,7 +81,7 @@ impl Kind {
             Count => "a whole number".to_owned(),
             Positive => "a whole number, at least 1".to_owned(),
             Bytes => "a number of bytes".to_owned(),
-            Share => "a number from 0 to 1".to_owned(),
+            Share => "a number from 0 to 1; more than 1 is never".to_owned(),
             Time { unit: of, zero: true } => format!("a number of {}, also a fraction", unit(of)),
             Time { unit: of, zero: false } => format!("a number of {} above 0, also a fraction", unit(of)),
             OneOf(words) => format!("one of {}", words.join(", ")),

@@ -126,6 +126,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
             if path.is_dir() { folders.push(path) } else { files.push(path) }
         }
     }
+    // The server's mark, by which workers know its folders.
+    files.retain(|file| !file.ends_with(".redrive-place"));
     files.sort();
     files
 }
