@@ -11,8 +11,8 @@ use axum::routing::{MethodRouter, delete, get, post};
 use crate::app::App;
 use crate::rates::Kind;
 use crate::{
-    audit, deadline, download, failures, feed, health, jobs, mappings, openapi, operator, pages, pulse, rates,
-    upload, zip,
+    audit, deadline, download, failures, feed, health, jobs, mappings, openapi, operator, pages, pulse,
+    rates, upload, zip,
 };
 
 /// Who may use a route.

@@ -81,11 +81,7 @@ impl Serving {
             listen: values.number("LISTEN")?,
             uploads: values.location("UPLOADS_DIR")?,
             results: values.location("RESULTS_DIR")?,
-            retention: RetentionOptions {
-                pdf,
-                xml,
-                every: values.time("RETENTION_INTERVAL_SEC")?,
-            },
+            retention: RetentionOptions { pdf, xml, every: values.time("RETENTION_INTERVAL_SEC")? },
             public_url: values.url("PUBLIC_URL")?,
             limits,
             door: DoorLimits { drain: work.drain, ..DoorLimits::default() },
