@@ -56,7 +56,7 @@ pub(crate) async fn run(worker: Arc<Worker>) {
         let chores = claim.wants.iter().all(|want| permanent(&worker, &want.workload));
         if let Some(until) = in_vain.map(|at| at + CHORES).filter(|until| chores && *until > Instant::now()) {
             tokio::select! {
-                () = worker.store.wait_for_work(until.duration_since(Instant::now())) => in_vain = None,
+                () = tokio::time::sleep_until(until) => {}
                 () = worker.slots.changed.notified() => {}
                 () = worker.draining.cancelled() => {}
             }
