@@ -25,8 +25,7 @@ const DISAGREED: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(worker: Arc<Worker>) {
     let mut failures = 0u32;
-    // When nothing was found for the permanent jobs, which are all there was room for.
-    let mut in_vain: Option<Instant> = None;
+    let mut in_vain: Option<InVain> = None;
     let mut alone = tokio::time::interval(worker.options.sweep());
     alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
     alone.reset();
@@ -53,10 +52,10 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             }
             continue;
         }
-        let chores = claim.wants.iter().all(|want| permanent(&worker, &want.workload));
-        if let Some(until) = in_vain.map(|at| at + CHORES).filter(|until| chores && *until > Instant::now()) {
+        let chores = only_chores(&worker, &claim);
+        if let Some(in_vain) = in_vain.as_ref().filter(|in_vain| chores && in_vain.is_fresh(&worker)) {
             tokio::select! {
-                () = tokio::time::sleep_until(until) => {}
+                () = tokio::time::sleep_until(in_vain.until) => {}
                 () = worker.slots.changed.notified() => {}
                 () = worker.draining.cancelled() => {}
             }
@@ -65,7 +64,7 @@ pub(crate) async fn run(worker: Arc<Worker>) {
         match worker.store.claim(claim).await {
             Ok(claimed) if claimed.is_empty() => {
                 failures = 0;
-                in_vain = chores.then(Instant::now);
+                in_vain = chores.then(|| InVain::now(&worker));
                 rest(&worker).await;
             }
             Ok(claimed) => {
@@ -85,6 +84,32 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     }
     // Somebody may still wait for the last ones to start or end.
     worker.slots.changed.notify_waiters();
+}
+
+/// Nothing was found for the permanent jobs, which are all there was room for.
+struct InVain {
+    until: Instant,
+    /// So many of them are held; one that ends may be due again.
+    held: usize,
+}
+
+impl InVain {
+    fn now(worker: &Worker) -> Self {
+        Self { until: Instant::now() + CHORES, held: held_permanents(worker) }
+    }
+
+    fn is_fresh(&self, worker: &Worker) -> bool {
+        self.until > Instant::now() && held_permanents(worker) >= self.held
+    }
+}
+
+fn held_permanents(worker: &Worker) -> usize {
+    worker.slots.held_by(|name| permanent(worker, name))
+}
+
+/// Whether the others are all full, so that only permanent jobs could start.
+fn only_chores(worker: &Worker, claim: &Claim) -> bool {
+    claim.wants.iter().all(|want| permanent(worker, &want.workload)) && users(worker).next().is_some()
 }
 
 /// What this worker can start now.
