@@ -70,7 +70,7 @@ story("a start is seen, although it writes no event", { RETRY_BASE_DELAY_MS: "40
 
 story("the server is killed and comes back while a page is open", QUICK, async ({ gateway, server, person }) => {
     const ann = await person();
-    ann.allowed.push(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/, /htmx:sse:error/);
+    ann.allowed.push(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/, /htmx:sse:error/, /htmx:error: Failed to fetch/);
     gateway.mood = "silent";
     await ann.upload(file("survivor.pdf"));
     await ann.page.goto("/jobs");
