@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{WorkloadName, instant};
-use redrive_store::{Claim, ClaimMode, Claimed, StoreError, Want};
+use redrive_store::{Claim, ClaimMode, StoreError, Want};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{Worker, attempt, give_back, give_held_back};
@@ -201,10 +201,10 @@ async fn rest(worker: &Arc<Worker>) {
 /// What a claim took whose answer was lost is found by asking; nothing is run on a guess. Answers whether the store could be
 /// asked.
 pub(crate) async fn hear(worker: &Worker, error: &str) -> bool {
+    let hearing = worker.slots.hearing();
     let Ok(held) = worker.store.leases_of(worker.id).await else { return false };
-    let unheard: Vec<Claimed> = held.into_iter().filter(|c| !worker.slots.has(c.lease)).collect();
-    tracing::warn!(event = "claim.unheard", found = unheard.len(), "{error}");
-    worker.slots.take_in(unheard);
+    let found = hearing.take_in(held);
+    tracing::warn!(event = "claim.unheard", found, "{error}");
     true
 }
 

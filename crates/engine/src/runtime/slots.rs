@@ -1,6 +1,6 @@
 //! What this worker holds: leases that wait for a slot, that run, and whose end is being written.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +40,9 @@ struct State {
     /// Handlers that have ended and whose end is not written yet.
     ended: HashMap<WorkloadName, usize>,
     stuck: usize,
+    /// So many are asking the store what we hold, and what has left since the first of them began.
+    hearings: usize,
+    left: HashSet<Lease>,
 }
 
 /// Why an attempt should come to an end.
@@ -104,6 +107,31 @@ pub(crate) struct Stuck {
     pub(crate) workload: WorkloadName,
     /// How many there are now.
     pub(crate) count: usize,
+}
+
+/// The store's answer to what we hold is older than what we know: what has ended since the question must not run again.
+pub(crate) struct Hearing<'a>(&'a Slots);
+
+impl Hearing<'_> {
+    /// Takes in what of the store's answer was never heard of, and says how much that was.
+    pub(crate) fn take_in(self, mut answer: Vec<Claimed>) -> usize {
+        let state = self.0.state();
+        answer.retain(|c| !state.held.contains_key(&c.lease) && !state.left.contains(&c.lease));
+        drop(state);
+        let unheard = answer.len();
+        self.0.take_in(answer);
+        unheard
+    }
+}
+
+impl Drop for Hearing<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.hearings = state.hearings.saturating_sub(1);
+        if state.hearings == 0 {
+            state.left = HashSet::new();
+        }
+    }
 }
 
 /// How many jobs may wait locally when handlers usually take so long.
@@ -174,9 +202,10 @@ impl Slots {
         self.changed.notify_one();
     }
 
-    /// Whether this lease is ours already.
-    pub(crate) fn has(&self, lease: Lease) -> bool {
-        self.state().held.contains_key(&lease)
+    /// Somebody begins to ask the store what we hold.
+    pub(crate) fn hearing(&self) -> Hearing<'_> {
+        self.state().hearings += 1;
+        Hearing(self)
     }
 
     /// The next job whose slot is free. Its slot is then taken.
@@ -229,6 +258,9 @@ impl Slots {
     pub(crate) fn forget(&self, leases: impl IntoIterator<Item = Lease>) {
         let mut state = self.state();
         for lease in leases {
+            if state.hearings > 0 {
+                state.left.insert(lease);
+            }
             if let Some(held) = state.held.remove(&lease).filter(|held| held.ended)
                 && let Some(ended) = state.ended.get_mut(&held.workload)
             {
@@ -345,5 +377,52 @@ impl State {
             }
         }
         self.at.retain(|_, running| *running > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redrive_model::{JobFacts, JobId, LeaseToken, Timestamp};
+
+    use super::*;
+
+    fn claimed(n: u8) -> Claimed {
+        let at = Timestamp::UNIX_EPOCH;
+        Claimed {
+            lease: Lease { job: JobId::from_parts(at, [n; 10]), token: LeaseToken(1) },
+            workload: WorkloadName::new("test").unwrap(),
+            owner: None,
+            label: None,
+            input: Vec::new(),
+            state: None,
+            targets: TargetSet::default(),
+            generation: 1,
+            max_attempts: None,
+            batch: None,
+            facts: JobFacts::default(),
+            claimed_at: at,
+            expires_at: at,
+        }
+    }
+
+    #[test]
+    fn what_the_store_still_gives_as_ours_is_taken_in_once() {
+        let slots = Slots::default();
+        slots.take_in(vec![claimed(1)]);
+        assert_eq!(slots.hearing().take_in(vec![claimed(1), claimed(2)]), 1);
+        assert_eq!(slots.hearing().take_in(vec![claimed(1), claimed(2)]), 0);
+        assert_eq!(slots.held(), 2);
+    }
+
+    #[test]
+    fn what_ended_while_the_store_was_asked_does_not_run_again() {
+        let slots = Slots::default();
+        slots.take_in(vec![claimed(1), claimed(2)]);
+        let (first, second) = (slots.hearing(), slots.hearing());
+        slots.forget([claimed(1).lease]);
+        assert_eq!(first.take_in(vec![claimed(1), claimed(2), claimed(3)]), 1);
+        slots.forget([claimed(3).lease]);
+        assert_eq!(second.take_in(vec![claimed(1), claimed(2), claimed(3)]), 0);
+        assert!(slots.state().left.is_empty());
     }
 }
