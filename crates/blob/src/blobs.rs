@@ -49,6 +49,11 @@ pub trait Blobs: Send + Sync + fmt::Debug + 'static {
 
     /// How many bytes the place still has room for, where that can be told.
     async fn free(&self) -> Result<Option<u64>>;
+
+    /// Whether what was put is there for whoever comes after a crash.
+    fn lasts(&self) -> bool {
+        true
+    }
 }
 
 /// What a place knows about an artifact.

@@ -67,6 +67,11 @@ impl Key {
         self.0.split('/')
     }
 
+    /// Whether the first segments are those of another key, and there are more.
+    pub(crate) fn is_below(&self, other: &Self) -> bool {
+        self.0.strip_prefix(&*other.0).is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// The folders, and the last segment.
     pub(crate) fn split(&self) -> (Option<&str>, &str) {
         self.0.rsplit_once('/').map_or((None, &self.0), |(folders, name)| (Some(folders), name))

@@ -1,6 +1,7 @@
 //! Artifacts: what jobs read and make, too large for a row.
 //!
-//! One trait, [`Blobs`], on a folder ([`Folder`]) and on a bucket ([`S3`]), with the same promises on both:
+//! One trait, [`Blobs`], on a folder ([`Folder`]) and on a bucket ([`S3`]), with the same promises on both ([`Scratch`] is for what
+//! can be made again, and promises no durability):
 //!
 //! - **Durable before answered.** A folder: temp → fsync → rename → fsync of the folders. A bucket: the answer to the
 //!   request that makes the object visible.
@@ -51,6 +52,7 @@ mod location;
 mod range;
 pub mod room;
 mod s3;
+mod scratch;
 mod seam;
 mod sweep;
 mod temp;
@@ -66,6 +68,7 @@ pub use key::{Key, KeyError, MAX_KEY_BYTES, MAX_SEGMENT_BYTES};
 pub use location::Location;
 pub use range::ByteRange;
 pub use s3::{Conditional, Conditionals, S3, S3Settings};
+pub use scratch::Scratch;
 pub use seam::{Point, Seam, Seamless};
 pub use sweep::{ReferenceError, References, Sweep, SweepError, SweepFailure, Swept, sweep};
 pub use upload::{Placed, Sealed, Stored, Upload};

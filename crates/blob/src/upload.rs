@@ -15,6 +15,7 @@ use crate::blocking;
 use crate::digest::Sha256;
 use crate::error::BlobError;
 use crate::key::Key;
+use crate::scratch::Small;
 use crate::temp::{Sealing, Temp};
 
 /// So many bytes are gathered before they are written.
@@ -54,6 +55,8 @@ pub enum Placed {
 pub struct Upload {
     /// Away while it is being written, and for good after an error or a write that nobody waited for.
     temp: Option<Temp>,
+    /// There is no temp yet: perhaps none is needed.
+    small: Option<Small>,
     waiting: BytesMut,
     bytes: u64,
     limit: u64,
@@ -62,7 +65,12 @@ pub struct Upload {
 
 impl Upload {
     pub(crate) fn new(temp: Temp, limit: u64, publish: Arc<dyn Publish>) -> Self {
-        Self { temp: Some(temp), waiting: BytesMut::new(), bytes: 0, limit, publish }
+        Self { temp: Some(temp), small: None, waiting: BytesMut::new(), bytes: 0, limit, publish }
+    }
+
+    /// An upload that makes a temp only when it is larger than what is gathered anyway.
+    pub(crate) fn small(small: Small, limit: u64, publish: Arc<dyn Publish>) -> Self {
+        Self { temp: None, small: Some(small), waiting: BytesMut::new(), bytes: 0, limit, publish }
     }
 
     /// How many bytes came.
@@ -76,7 +84,7 @@ impl Upload {
         let chunk = chunk.into();
         self.bytes = self.bytes.saturating_add(chunk.len() as u64);
         if self.bytes > self.limit {
-            self.temp = None;
+            (self.temp, self.small) = (None, None);
             return Err(BlobError::TooLarge { limit: self.limit });
         }
         if chunk.len() >= BLOCK {
@@ -90,11 +98,21 @@ impl Upload {
 
     /// Ends the bytes. What is sealed is on the disk, and its hash is known.
     pub async fn seal(mut self) -> Result<Sealed> {
+        if let Some(small) = self.small.take() {
+            let whole = self.waiting.freeze();
+            let (sha256, bytes) = (Sha256::of(&whole), self.bytes);
+            return Ok(Sealed {
+                whole: Some(Whole::Small(small, whole)),
+                sha256,
+                bytes,
+                publish: self.publish,
+            });
+        }
         self.flush().await?;
         let temp = self.temp.take().ok_or_else(given_up)?;
         let sealing = blocking::run(move || temp.seal()).await?;
         let (sha256, bytes) = (sealing.sha256, sealing.bytes);
-        Ok(Sealed { sealing: Some(sealing), sha256, bytes, publish: self.publish })
+        Ok(Sealed { whole: Some(Whole::Temp(sealing)), sha256, bytes, publish: self.publish })
     }
 
     /// [`Upload::seal`] and [`Sealed::finish`] in one, where the key is known without the hash.
@@ -103,7 +121,7 @@ impl Upload {
     }
 
     async fn flush(&mut self) -> Result<()> {
-        if self.waiting.is_empty() && self.temp.is_some() {
+        if self.waiting.is_empty() && (self.temp.is_some() || self.small.is_some()) {
             return Ok(());
         }
         let block = self.waiting.split().freeze();
@@ -111,8 +129,12 @@ impl Upload {
     }
 
     async fn append(&mut self, block: Bytes) -> Result<()> {
-        let mut temp = self.temp.take().ok_or_else(given_up)?;
+        let (temp, small) = (self.temp.take(), self.small.take());
         let written = blocking::run(move || {
+            let mut temp = match small {
+                Some(small) => small.temps().make()?,
+                None => temp.ok_or_else(given_up)?,
+            };
             temp.write(&block)?;
             Ok(temp)
         });
@@ -124,10 +146,17 @@ impl Upload {
 /// A complete upload without a name.
 #[derive(Debug)]
 pub struct Sealed {
-    sealing: Option<Sealing>,
+    whole: Option<Whole>,
     sha256: Sha256,
     bytes: u64,
     publish: Arc<dyn Publish>,
+}
+
+/// All bytes of an upload.
+#[derive(Debug)]
+enum Whole {
+    Temp(Sealing),
+    Small(Small, Bytes),
 }
 
 impl Sealed {
@@ -152,9 +181,17 @@ impl Sealed {
     /// On a bucket that ignores conditional writes this is a last check, not a lock: two puts of different bytes in
     /// the same instant can both be told yes.
     pub async fn finish(&mut self, key: &Key) -> Result<Stored> {
-        let sealing = self.sealing.take().ok_or_else(given_up)?;
-        let (back, placed) = self.publish.publish(sealing, key).await;
-        self.sealing = back;
+        let (back, placed) = match self.whole.take().ok_or_else(given_up)? {
+            Whole::Temp(sealing) => {
+                let (back, placed) = self.publish.publish(sealing, key).await;
+                (back.map(Whole::Temp), placed)
+            }
+            Whole::Small(small, bytes) => {
+                let placed = small.put(key, bytes.clone(), self.sha256);
+                (placed.is_err().then_some(Whole::Small(small, bytes)), placed)
+            }
+        };
+        self.whole = back;
         Ok(Stored { key: key.clone(), sha256: self.sha256, bytes: self.bytes, placed: placed? })
     }
 }

@@ -23,7 +23,27 @@ pub(crate) fn run<F>(
 where
     F: Future<Output = Result<(), Stop>>,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    run_on(tokio::runtime::Builder::new_multi_thread().enable_all().build()?, command)
+}
+
+/// [`run`] for a command whose work is done by other processes: they get the cores.
+pub(crate) fn run_beside_others<F>(
+    command: impl FnOnce(watch::Sender<bool>, watch::Receiver<bool>) -> F,
+) -> Result<(), Stop>
+where
+    F: Future<Output = Result<(), Stop>>,
+{
+    let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4));
+    run_on(tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?, command)
+}
+
+fn run_on<F>(
+    runtime: tokio::runtime::Runtime,
+    command: impl FnOnce(watch::Sender<bool>, watch::Receiver<bool>) -> F,
+) -> Result<(), Stop>
+where
+    F: Future<Output = Result<(), Stop>>,
+{
     let (ended, hasty) = runtime.block_on(async {
         let mut signals = Told::listen();
         let (stop, stopped) = watch::channel(false);

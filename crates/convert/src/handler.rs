@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
-use redrive_blob::{BlobError, Blobs, Sealed};
+use bytes::{Buf, Bytes, BytesMut};
+use redrive_blob::{BlobError, Blobs, Sealed, Upload};
 use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
 use tokio::sync::mpsc;
 
@@ -15,6 +15,8 @@ use crate::made::Made;
 
 /// Pieces of an answer that wait for the check.
 const WAITING: usize = 8;
+/// An answer of up to this size is read whole before it is checked.
+const SMALL: usize = 64 << 10;
 
 /// How conversions are run.
 #[derive(Debug, Clone)]
@@ -69,7 +71,9 @@ impl Convert {
             warnings,
         };
         // The note first: a file that was named and not noted would be made again.
-        ctx.save_state(&made).await?;
+        if self.results.lasts() {
+            ctx.save_state(&made).await?;
+        }
         sealed.finish(&place).await.map_err(|error| storage(&error))?;
         Ok(made)
     }
@@ -77,27 +81,59 @@ impl Convert {
     /// Writes the answer to a file that has no name yet, and reads it as XML on the way.
     async fn receive(&self, mut answer: Answer) -> Result<Sealed, Failure> {
         let mut upload = self.results.begin(self.options.max_result).await.map_err(|e| storage(&e))?;
-        let (sender, receiver) = mpsc::channel(WAITING);
-        let checking = tokio::task::spawn_blocking(move || check(Pieces { receiver, piece: Bytes::new() }));
-        while let Some(piece) = answer.chunk().await.map_err(blame)? {
-            upload.write(piece.clone()).await.map_err(|error| storage(&error))?;
-            if sender.send(piece).await.is_err() {
-                // The check has seen enough.
-                break;
+        let mut small = BytesMut::new();
+        let rest = loop {
+            let Some(piece) = answer.chunk().await.map_err(blame)? else { break None };
+            if small.len() + piece.len() > SMALL {
+                break Some(piece);
             }
+            small.extend_from_slice(&piece);
+        };
+        let small = small.freeze();
+        upload.write(small.clone()).await.map_err(|error| storage(&error))?;
+        match rest {
+            // All of it is here: reading it takes less than a hop to another thread and back.
+            None => check(&*small).map_err(refused)?,
+            Some(piece) => on_its_way(small, piece, answer, &mut upload).await?,
         }
-        drop(sender);
-        match checking.await {
-            Ok(Ok(())) => upload.seal().await.map_err(|error| storage(&error)),
-            Ok(Err(error @ (CheckError::BreaksOff | CheckError::Empty))) => Err(blame(
-                Failure::new(Code::GwTruncated, format!("the gateway's answer: {error}")).status(200),
-            )),
-            Ok(Err(error @ CheckError::Other(_))) => Err(blame(
-                Failure::new(Code::GwBadResponse, format!("the gateway's answer: {error}")).status(200),
-            )),
-            Err(error) => Err(Failure::new(Code::SystemInternal, error)),
+        upload.seal().await.map_err(|error| storage(&error))
+    }
+}
+
+/// Checks an answer on a thread of its own while it comes.
+async fn on_its_way(
+    first: Bytes,
+    mut piece: Bytes,
+    mut answer: Answer,
+    upload: &mut Upload,
+) -> Result<(), Failure> {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let checking = tokio::task::spawn_blocking(move || check(Pieces { receiver, piece: first }));
+    loop {
+        upload.write(piece.clone()).await.map_err(|error| storage(&error))?;
+        if sender.send(piece).await.is_err() {
+            // The check has seen enough.
+            break;
+        }
+        match answer.chunk().await.map_err(blame)? {
+            Some(next) => piece = next,
+            None => break,
         }
     }
+    drop(sender);
+    match checking.await {
+        Ok(checked) => checked.map_err(refused),
+        Err(error) => Err(Failure::new(Code::SystemInternal, error)),
+    }
+}
+
+/// What came is no XML document.
+fn refused(error: CheckError) -> Failure {
+    let code = match error {
+        CheckError::BreaksOff | CheckError::Empty => Code::GwTruncated,
+        CheckError::Other(_) => Code::GwBadResponse,
+    };
+    blame(Failure::new(code, format!("the gateway's answer: {error}")).status(200))
 }
 
 impl Workload for Convert {

@@ -33,8 +33,17 @@ pub(crate) enum Place<'a> {
     Memory,
 }
 
+/// How often the log is synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sync {
+    /// Before every commit is answered.
+    EachCommit,
+    /// When it is folded into the file.
+    Seldom,
+}
+
 /// Opens the one connection that writes, and brings the schema up to date.
-pub(crate) fn open_writer(place: Place<'_>) -> Result<Connection, StoreError> {
+pub(crate) fn open_writer(place: Place<'_>, sync: Sync) -> Result<Connection, StoreError> {
     refuse_old_sqlite(rusqlite::version_number())?;
     let mut conn = match place {
         Place::Memory => Connection::open_in_memory().map_err(store_error)?,
@@ -57,7 +66,11 @@ pub(crate) fn open_writer(place: Place<'_>) -> Result<Connection, StoreError> {
         }
     }
     conn.pragma_update(None, "journal_mode", "WAL").map_err(store_error)?;
-    conn.pragma_update(None, "synchronous", "FULL").map_err(store_error)?;
+    let level = match sync {
+        Sync::EachCommit => "FULL",
+        Sync::Seldom => "NORMAL",
+    };
+    conn.pragma_update(None, "synchronous", level).map_err(store_error)?;
     conn.pragma_update(None, "journal_size_limit", 64 << 20).map_err(store_error)?;
     // A hot page is folded into the file once per 32 MiB of log, not once per 4.
     conn.pragma_update(None, "wal_autocheckpoint", 8_192).map_err(store_error)?;

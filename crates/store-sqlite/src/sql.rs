@@ -136,11 +136,11 @@ pub(crate) fn in_order(statement: &str, oldest_first: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::{Place, open_writer};
+    use crate::open::{Place, Sync, open_writer};
 
     #[test]
     fn every_statement_prepares_on_the_schema() {
-        let conn = open_writer(Place::Memory).unwrap();
+        let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
         let job_scans = [
             scan::NEWEST,
             scan::OWNER,
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_claim_reads_the_ready_index_in_order() {
-        let conn = open_writer(Place::Memory).unwrap();
+        let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
         let plan: Vec<String> = conn
             .prepare(&format!("EXPLAIN QUERY PLAN {READY_OF_LANE}"))
             .unwrap()

@@ -23,7 +23,7 @@ use rusqlite::Connection;
 use tokio::sync::Notify;
 
 use crate::lock::FileLock;
-use crate::open::{CHECK_AT_ONCE, Place, open_reader, open_writer, quick_check};
+use crate::open::{CHECK_AT_ONCE, Place, Sync, open_reader, open_writer, quick_check};
 use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
@@ -34,11 +34,12 @@ use crate::writer::{Tx, Undo, Writer};
 #[derive(Clone)]
 pub struct Options {
     clock: Arc<dyn Clock>,
+    sync: Sync,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock) }
+        Self { clock: Arc::new(SystemClock), sync: Sync::EachCommit }
     }
 }
 
@@ -50,17 +51,25 @@ impl Options {
         self
     }
 
+    /// Commits are not synced: a killed process loses nothing, but a machine that loses its power may forget the last ones. The
+    /// file is whole either way. Only for work that somebody hands in again.
+    #[must_use]
+    pub fn may_forget(mut self) -> Self {
+        self.sync = Sync::Seldom;
+        self
+    }
+
     /// Opens a file for working on it; creates it if there is none. Refuses when another process works on it, when it
     /// is damaged, not ours, or of another epoch.
     pub async fn open(self, path: impl Into<PathBuf>) -> Result<SqliteStore> {
         let path = path.into();
-        let task = tokio::task::spawn_blocking(move || SqliteStore::open_file(&path, self.clock));
+        let task = tokio::task::spawn_blocking(move || SqliteStore::open_file(&path, self.clock, self.sync));
         task.await.map_err(|error| StoreError::Internal(error.to_string()))?
     }
 
     /// Opens a database that lives only in memory.
     pub fn in_memory(self) -> Result<SqliteStore> {
-        let conn = open_writer(Place::Memory)?;
+        let conn = open_writer(Place::Memory, self.sync)?;
         let gone = || Err(StoreError::Refused("a database in memory cannot be opened again".into()));
         let writer = Some(Writer::start(conn, self.clock.clone(), gone)?);
         Ok(SqliteStore { writer, readers: None, clock: self.clock, lock: None, work: Notify::new() })
@@ -89,15 +98,15 @@ impl SqliteStore {
         Options::default().open(path).await
     }
 
-    fn open_file(path: &Path, clock: Arc<dyn Clock>) -> Result<Self> {
+    fn open_file(path: &Path, clock: Arc<dyn Clock>, sync: Sync) -> Result<Self> {
         let lock = FileLock::take(path)?;
-        let conn = open_writer(Place::File(path))?;
+        let conn = open_writer(Place::File(path), sync)?;
         lock.mark_open()?;
         if std::fs::metadata(path).is_ok_and(|m| m.len() > CHECK_AT_ONCE) {
             check_in_background(path.to_owned());
         }
         let again = path.to_owned();
-        let writer = Writer::start(conn, clock.clone(), move || open_writer(Place::File(&again)))?;
+        let writer = Writer::start(conn, clock.clone(), move || open_writer(Place::File(&again), sync))?;
         Ok(Self {
             writer: Some(writer),
             readers: Some(Readers::new(path)),

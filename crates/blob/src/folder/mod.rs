@@ -11,6 +11,7 @@ mod remove;
 mod root;
 mod temps;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,13 +22,15 @@ use redrive_model::Timestamp;
 use crate::Result;
 use crate::blobs::{Blobs, Head, Listed, Reading, Removed, Temps};
 use crate::blocking;
-use crate::error::Act;
+use crate::digest::Sha256;
+use crate::errno;
+use crate::error::{Act, BlobError};
 use crate::key::Key;
 use crate::range::ByteRange;
 use crate::room;
 use crate::seam::{Seam, Seamless};
 use crate::temp::TempFolder;
-use crate::upload::Upload;
+use crate::upload::{Publish, Upload};
 
 pub(crate) use root::Root;
 pub(crate) use temps::sweep as sweep_temps;
@@ -50,10 +53,8 @@ impl Folder {
         Self::open_with(path, Arc::new(Seamless)).await
     }
 
-    /// Opens a folder for files that need not outlive the machine: nothing is synced. A killed process loses nothing; a machine
-    /// that loses its power may lose or damage what is here, so whoever uses it must be able to make it again, and verifies what
-    /// it reads.
-    pub async fn open_scratch(path: impl AsRef<Path>) -> Result<Self> {
+    /// Opens a folder in which nothing is synced.
+    pub(crate) async fn open_scratch(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Self { durable: false, ..Self::open(path).await? })
     }
 
@@ -75,6 +76,36 @@ impl Folder {
         &self.path
     }
 
+    /// Where temps lie. Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
+    fn temps_in(root: &Root, seam: Arc<dyn Seam>, durable: bool) -> Result<TempFolder> {
+        Ok(TempFolder { folder: Arc::new(root.subfolder(TEMP)?), seam, durable })
+    }
+
+    pub(crate) async fn temps(&self) -> Result<TempFolder> {
+        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
+        self.on_root(move |root| Self::temps_in(root, seam, durable)).await
+    }
+
+    pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
+        Arc::new(publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam), self.durable))
+    }
+
+    /// Opens a file for whoever may block.
+    pub(crate) fn open_now(&self, key: &Key) -> Result<File> {
+        Ok(read::open(&self.root, key)?.0)
+    }
+
+    /// The hash of a file, for whoever may block; nothing when there is none.
+    pub(crate) fn hash_now(&self, key: &Key) -> Result<Option<Sha256>> {
+        match self.open_now(key) {
+            Ok(file) => {
+                publish::hash_of(&file).map(Some).map_err(|e| errno::io(Act::Put, "reading a file", e))
+            }
+            Err(BlobError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn on_root<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -89,13 +120,8 @@ impl Folder {
 impl Blobs for Folder {
     async fn begin(&self, limit: u64) -> Result<Upload> {
         let (seam, durable) = (Arc::clone(&self.seam), self.durable);
-        let temp = self.on_root(move |root| {
-            // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
-            let folder = Arc::new(root.subfolder(TEMP)?);
-            TempFolder { folder, seam, durable }.make()
-        });
-        let publish = publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam), durable);
-        Ok(Upload::new(temp.await?, limit, Arc::new(publish)))
+        let temp = self.on_root(move |root| Self::temps_in(root, seam, durable)?.make());
+        Ok(Upload::new(temp.await?, limit, self.publisher()))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {
@@ -138,7 +164,7 @@ mod tests {
 
     use super::*;
     use crate::seam::Point;
-    use crate::{BlobError, BlobsExt, Placed};
+    use crate::{BlobsExt, Placed};
 
     #[derive(Default)]
     struct Noting(Mutex<Vec<Point>>);

@@ -166,7 +166,7 @@ fn adopt(way: &Way<'_>, seam: &dyn Seam, sealing: &Sealing, key: &Key) -> Result
 }
 
 /// The hash of a file, from its beginning.
-fn hash_of(file: &File) -> std::io::Result<Sha256> {
+pub(super) fn hash_of(file: &File) -> std::io::Result<Sha256> {
     let mut hashing = Hashing::default();
     let mut block = vec![0; 128 * 1024];
     loop {

@@ -12,6 +12,10 @@ macro_rules! on_every_place {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $case() { super::$case(&super::Kit::folder().await).await; })+
         }
+        mod scratch {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $case() { super::$case(&super::Kit::scratch().await).await; })+
+        }
         mod s3s {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $case() { super::$case(&super::Kit::s3s().await).await; })+

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use redrive_blob::{Blobs, BlobsExt, Folder, Key, S3, S3Settings, Stored};
+use redrive_blob::{Blobs, BlobsExt, Folder, Key, S3, S3Settings, Scratch, Stored};
 use redrive_model::{Timestamp, instant};
 use redrive_store::clock::{Clock, SystemClock};
 use tempfile::TempDir;
@@ -40,6 +40,13 @@ impl Kit {
         let files = home.path().join("files");
         let blobs = Arc::new(Folder::open(&files).await.unwrap());
         Self { blobs, files: Some(files), s3: None, is_s3s: false, home }
+    }
+
+    /// Memory for what is small, a folder for the rest.
+    pub(crate) async fn scratch() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Arc::new(Scratch::open(home.path().join("files")).await.unwrap());
+        Self { blobs, files: None, s3: None, is_s3s: false, home }
     }
 
     /// An S3 server in this process that keeps objects as files and checks signatures.

@@ -25,7 +25,7 @@ pub(crate) fn run(shared: &Shared, args: &Convert) -> Result<(), Stop> {
     let items = plan(&args.files, &args.out)?;
     let known = near_server::find(&values)?;
     let mut report = Report::new(items.len(), args.json);
-    let outcome = signals::run(async |stop, stopped| {
+    let outcome = signals::run_beside_others(async |stop, stopped| {
         let convert = async {
             let job = Job { mapping: args.mapping.clone(), force: args.force, max_bytes: work.max_upload };
             match server(known, &report).await? {
@@ -74,7 +74,9 @@ async fn alone(
         .map_err(|e| Stop::new(Exit::Failed, format!("cannot make {}: {e}", out.display())))?;
     let (mut convert, breaker) = (work.convert.clone(), work.breaker.clone());
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    let children = if settings::is_set(values, "WORKER_CONCURRENCY") { convert.concurrency } else { cores };
+    // One that starts or is being read leaves its core to another.
+    let children =
+        if settings::is_set(values, "WORKER_CONCURRENCY") { convert.concurrency } else { cores * 2 };
     // The gateway ends with the process: what has begun may need it until the very end.
     let (_open, until_the_end) = watch::channel(false);
     let url = match work.gateway.clone() {

@@ -11,12 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use redrive_blob::{Blobs, Key};
 use redrive_convert::{Made, Pdf, TARGET, source_key};
 use redrive_engine::{By, Engine, Enqueue, Target};
 use redrive_model::breaker::Phase;
 use redrive_model::{Code, JobId, State as Stored};
 use redrive_store::{Enqueued, JobRow};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::endings::Endings;
@@ -100,31 +101,30 @@ impl Alone {
         let store = this.state.store.clone();
         let reading = tokio::spawn(this.endings.clone().read(store.clone(), store.last_event().await?));
         let running = this.engine.start();
-        let window = Arc::new(Semaphore::new(WINDOW));
-        let mut tasks = JoinSet::new();
-        let (mut items, mut more) = (items.into_iter(), true);
+        let (mut items, mut tasks) = (items.into_iter(), JoinSet::new());
         let mut look = tokio::time::interval(LOOK);
-        while more || !tasks.is_empty() {
+        loop {
+            // Many begin together, so that they are handed in together: one commit for all.
+            if tasks.len() <= WINDOW / 2 {
+                for item in items.by_ref().take(WINDOW - tasks.len()) {
+                    let this = this.clone();
+                    tasks.spawn(async move {
+                        let outcome = this.file(&item).await;
+                        (item, outcome)
+                    });
+                }
+            }
             tokio::select! {
-                // A word to stop comes first, then what has ended, then what is to begin.
+                // A word to stop comes first.
                 biased;
                 _ = stopped.wait_for(|stop| *stop) => {
                     report.stopping();
                     break;
                 }
-                Some(done) = tasks.join_next(), if !tasks.is_empty() => told_of(report, done),
-                Ok(place) = window.clone().acquire_owned(), if more => {
-                    let Some(item) = items.next() else {
-                        more = false;
-                        continue;
-                    };
-                    let this = this.clone();
-                    tasks.spawn(async move {
-                        let outcome = this.file(&item).await;
-                        drop(place);
-                        (item, outcome)
-                    });
-                }
+                done = tasks.join_next() => match done {
+                    Some(done) => told_of(report, done),
+                    None => break,
+                },
                 _ = look.tick() => report.waiting(this.gateway_is_held().await),
             }
         }
@@ -162,9 +162,10 @@ impl Alone {
     async fn convert(&self, item: &Item) -> Result<Outcome, Trouble> {
         for _ in 0..TRIES {
             let id = self.engine.new_id();
-            let pdf = self.take_in(id, &item.input).await?;
+            let source = source_key(id).map_err(|error| inner(&error))?;
+            let pdf = self.take_in(&source, &item.input).await?;
             let row = self.ended(id, &pdf).await;
-            self.state.tidy(Some(id), None);
+            self.state.tidy(Some(&source), None).await;
             let Some(row) = row? else { return Ok(Outcome::Interrupted) };
             if row.state != Stored::Complete {
                 let code = row.failure_code.unwrap_or(Code::Unknown);
@@ -180,33 +181,35 @@ impl Alone {
     }
 
     /// A copy that cannot change while it is converted, and its hash.
-    async fn take_in(&self, id: JobId, input: &Path) -> Result<Pdf, Trouble> {
+    async fn take_in(&self, key: &Key, input: &Path) -> Result<Pdf, Trouble> {
         let cannot = |error: std::io::Error| Trouble::disk(&format!("The file cannot be read: {error}."));
-        let path = input.to_owned();
-        let mut file =
-            spawn_blocking(move || File::open(path)).await.map_err(|e| inner(&e))?.map_err(cannot)?;
         let mut upload = self.state.sources.begin(self.job.max_bytes).await?;
+        let (path, mut open) = (input.to_owned(), None);
         loop {
+            let path = path.clone();
             let read = spawn_blocking(move || {
+                let mut file: File = open.map_or_else(|| File::open(path), Ok)?;
                 let mut piece = Vec::new();
-                file.by_ref().take(PIECE).read_to_end(&mut piece).map(|_| (file, piece))
+                file.by_ref().take(PIECE).read_to_end(&mut piece)?;
+                std::io::Result::Ok((file, piece))
             });
-            let (next, piece) = read.await.map_err(|e| inner(&e))?.map_err(cannot)?;
-            file = next;
+            let (file, piece) = read.await.map_err(|e| inner(&e))?.map_err(cannot)?;
+            open = Some(file);
             if upload.bytes() == 0 && !is_pdf(&piece) {
                 let mut trouble = Trouble::new(Code::NotPdf, None);
                 trouble.what_we_do = "The file is left alone.".to_owned();
                 trouble.what_you_can_do = "Check that the file opens in a PDF viewer.".to_owned();
                 return Err(trouble);
             }
-            if piece.is_empty() {
+            // Shorter than asked for: that was the end.
+            let last = (piece.len() as u64) < PIECE;
+            upload.write(Bytes::from(piece)).await?;
+            if last {
                 break;
             }
-            upload.write(Bytes::from(piece)).await?;
         }
         let mut sealed = upload.seal().await?;
-        let key = source_key(id).map_err(|error| inner(&error))?;
-        sealed.finish(&key).await?;
+        sealed.finish(key).await?;
         Ok(Pdf {
             source: key.as_str().to_owned(),
             sha256: sealed.sha256().to_string(),
@@ -235,15 +238,16 @@ impl Alone {
     /// Gives the result its name. Nothing when it is not there any more.
     async fn place(&self, row: &JobRow, output: &Path) -> Result<Option<Outcome>, Trouble> {
         let made = row.result.as_deref().and_then(Made::parse);
-        let Some((made, hash)) = made.and_then(|made| made.hash().map(|hash| (made, hash))) else {
-            return Ok(None);
-        };
-        let (from, to, placer) = (self.state.result(&made.key), output.to_owned(), self.placer.clone());
+        let whole = made.and_then(|made| Some((made.key()?, made.hash()?, made)));
+        let Some((key, hash, made)) = whole else { return Ok(None) };
+        let (results, from) = (self.state.results.clone(), key.clone());
+        let (to, placer) = (output.to_owned(), self.placer.clone());
         let twin = self.placed().get(&row.id).cloned();
-        let placed = spawn_blocking(move || {
-            match File::open(from).or_else(|_| File::open(twin.unwrap_or_default())) {
-                Ok(file) => placer.place(file, &hash, &to).map(Some),
-                Err(_) => Placer::has(&to, &hash).map(|there| there.then_some(Placed::Already)),
+        let placed = spawn_blocking(move || match (results.open_now(&from), twin.map(File::open)) {
+            (Ok(bytes), _) => placer.place(bytes, &hash, &to).map(Some),
+            (Err(_), Some(Ok(file))) => placer.place(file, &hash, &to).map(Some),
+            (Err(_), Some(Err(_)) | None) => {
+                Placer::has(&to, &hash).map(|there| there.then_some(Placed::Already))
             }
         });
         let placed = placed.await.map_err(|error| inner(&error))?;
@@ -256,7 +260,7 @@ impl Alone {
             Some(Placed::Already) => true,
         };
         self.placed().insert(row.id, output.to_owned());
-        self.state.tidy(None, Some(&made.key));
+        self.state.tidy(None, Some(&key)).await;
         let Made { sha256, bytes, pages, warnings, .. } = made;
         Ok(Some(Outcome::Written(Written { already, bytes, sha256, pages, warnings })))
     }

@@ -1,21 +1,22 @@
 //! What a run on its own keeps, so that the same command goes on after it was killed: rows of what is done, and copies of what is on
 //! its way.
 //!
-//! One folder per out folder and mapping, below `DATA_DIR/convert`. Files in it are scratch: they are checked by their hash before
-//! they are used, and made again when they are damaged. Rows are as durable as everywhere.
+//! One folder per out folder and mapping, below `DATA_DIR/convert`. Files are scratch, small ones in memory only: they are checked by
+//! their hash before they are used, and made again when they are damaged or gone. A machine that loses its power
+//! may forget the last rows: those files are converted again, and what is in the out folder already is seen by its hash.
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_blob::{Blobs, Folder, Sha256};
+use redrive_blob::{Blobs, Key, Scratch, Sha256};
 use redrive_convert::Pdf;
 use redrive_engine::Input;
-use redrive_model::{JobId, Shown, WorkloadName};
+use redrive_model::{Shown, WorkloadName};
 use redrive_store::{JobFilter, PageRequest, Store};
-use redrive_store_sqlite::SqliteStore;
+use redrive_store_sqlite::Options;
 
 use crate::exit::{Exit, Stop};
 use crate::store::make_folder;
@@ -27,9 +28,8 @@ const PAGE: usize = 200;
 /// The state of one run and of those before it.
 pub(super) struct State {
     pub(super) store: Arc<dyn Store>,
-    pub(super) sources: Arc<dyn Blobs>,
-    pub(super) results: Arc<dyn Blobs>,
-    folder: PathBuf,
+    pub(super) sources: Arc<Scratch>,
+    pub(super) results: Arc<Scratch>,
     /// What it is called; nobody else is called so while this is open.
     pub(super) name: String,
     /// No run before this one left anything.
@@ -47,35 +47,32 @@ impl State {
         let folder = data_dir.join("convert").join(&name);
         let is_new = !folder.exists();
         make_folder(&folder)?;
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("redrive.db")).await?);
+        let store: Arc<dyn Store> =
+            Arc::new(Options::default().may_forget().open(folder.join("redrive.db")).await?);
         leave_nothing_active(&*store).await?;
-        let sources = folder.join("sources");
-        match fs::remove_dir_all(&sources) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            Ok(()) | Err(_) => {}
-        }
-        let scratch = async |path: PathBuf| match Folder::open_scratch(&path).await {
-            Ok(folder) => Ok(Arc::new(folder) as Arc<dyn Blobs>),
-            Err(error) => Err(Stop::new(Exit::Failed, format!("cannot open {}: {error}", path.display()))),
+        let scratch = async |name: &str| {
+            let path = folder.join(name);
+            // What a run before left in it is of no use: its jobs are handed in again.
+            match fs::remove_dir_all(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(Stop::from(error)),
+                Ok(()) | Err(_) => {}
+            }
+            Scratch::open(&path)
+                .await
+                .map(Arc::new)
+                .map_err(|error| Stop::new(Exit::Failed, format!("cannot open {}: {error}", path.display())))
         };
-        let (sources, results) = (scratch(sources).await?, scratch(folder.join("results")).await?);
-        Ok(Self { store, sources, results, folder, name, is_new })
-    }
-
-    /// Where a result lies.
-    pub(super) fn result(&self, key: &str) -> PathBuf {
-        self.folder.join("results").join(key)
+        let (sources, results) = (scratch("sources").await?, scratch("results").await?);
+        Ok(Self { store, sources, results, name, is_new })
     }
 
     /// Removes what a file needed on its way. What stays is removed by the next run.
-    pub(super) fn tidy(&self, source: Option<JobId>, result: Option<&str>) {
-        if let Some(job) = source {
-            let _ = fs::remove_file(self.folder.join("sources").join(format!("{job}.pdf")));
+    pub(super) async fn tidy(&self, source: Option<&Key>, result: Option<&Key>) {
+        if let Some(key) = source {
+            let _ = self.sources.delete(key).await;
         }
         if let Some(key) = result {
-            let path = self.result(key);
-            let _ = fs::remove_file(&path);
-            let _ = path.parent().map(fs::remove_dir);
+            let _ = self.results.delete(key).await;
         }
     }
 }

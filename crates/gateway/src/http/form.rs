@@ -54,7 +54,7 @@ pub(super) async fn read(
     while let Some(part) = parts.next_part().await.map_err(broken)? {
         match part.name.as_str() {
             "file" if file.is_none() => {
-                let mut spool = Spool::new(folder.clone()).await.map_err(|error| disk(&error))?;
+                let mut spool = Spool::new(folder.clone());
                 while let Some(chunk) = parts.chunk().await.map_err(broken)? {
                     if spool.len() + chunk.len() as u64 > limit {
                         return Err(too_large(limit));
