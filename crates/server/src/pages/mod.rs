@@ -52,6 +52,7 @@ pub(crate) fn table() -> Vec<Row> {
     vec![
         Row::new(Method::GET, "/", Session, look, get(upload::page)),
         Row::new(Method::POST, "/upload", Session, Kind::Upload, post(upload::hand_in)).slow(),
+        Row::new(Method::POST, "/upload/unsent", Session, Kind::Upload, post(upload::unsent)),
         Row::new(Method::GET, "/jobs", Session, look, get(jobs::page)),
         Row::new(Method::GET, "/jobs/zip", Session, look, get(zip::chosen)),
         Row::new(Method::GET, "/jobs/{id}", Owner, look, get(job::page)),

@@ -1,12 +1,17 @@
 //! The first page: choose files, or drop them. Without script the form sends them all at once and says what became of each.
 
+use std::convert::Infallible;
+
+use axum::Form;
 use axum::body::Body;
 use axum::extract::State;
+use axum::extract::rejection::FormRejection;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use redrive_api::ListQuery;
 use redrive_model::Code;
+use serde::Deserialize;
 
 use super::banner::banner;
 use super::jobs::List;
@@ -16,7 +21,7 @@ use crate::app::App;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::upload::form::{self, Handed};
-use crate::upload::in_words;
+use crate::upload::{in_words, refuse_unsent};
 
 /// So many of the newest jobs are shown below the form.
 const LATEST: &str = "10";
@@ -67,6 +72,26 @@ fn chooser(app: &App) -> Markup {
         }
         ul #files aria-label="Files that are being sent" {}
     }
+}
+
+/// What the script says instead of sending a file that is larger than may be.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Unsent {
+    name: String,
+    mapping: String,
+    bytes: u64,
+}
+
+/// Refuses a file that the script did not send, so that it leaves the same row as one that was sent.
+pub(super) async fn unsent(
+    State(app): State<App>,
+    session: Session,
+    unsent: Result<Form<Unsent>, FormRejection>,
+) -> Result<Infallible, Refusal> {
+    let malformed = |_| Refusal::new(Code::ValidationMalformed, "The form holds name, mapping and bytes.");
+    let Form(Unsent { name, mapping, bytes }) = unsent.map_err(malformed)?;
+    Err(refuse_unsent(&app, session, &name, &mapping, bytes).await?)
 }
 
 /// What the form without script sends. When every file is taken the list shows them; else each one's fate is told here.
