@@ -35,7 +35,15 @@ pub(super) async fn page(
         return Ok(super::html(list.table()));
     }
     let body = html! {
-        h1 { "Your jobs" }
+        @if session.is_operator() {
+            h1 { "All jobs" }
+            form.signed method="post" action="/sign-out" {
+                p.fine { "You are signed in as an operator: these are the jobs of everybody." }
+                button.quiet { "Sign out" }
+            }
+        } @else {
+            h1 { "Your jobs" }
+        }
         (list.search())
         (list.table())
     };

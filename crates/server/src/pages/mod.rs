@@ -21,6 +21,7 @@ mod preview;
 mod problem;
 mod remarks;
 mod row;
+mod sign_in;
 mod timeline;
 mod upload;
 mod words;
@@ -32,6 +33,7 @@ use axum::routing::{get, post};
 use maud::Markup;
 
 pub(crate) use problem::{problem, wants_page};
+pub(crate) use sign_in::sign_in;
 
 use crate::rates::Kind;
 use crate::routes::{Access, Row};

@@ -50,7 +50,7 @@ fn chooser(app: &App) -> Markup {
         form #upload method="post" action="/upload" enctype="multipart/form-data"
             data-most=(limits.max_upload) data-too-large=(form::too_large_sentence(app)) {
             div.field {
-                label for="mapping" { "Make" }
+                label for="mapping" { "Mapping" }
                 select #mapping name="mapping" {
                     @for mapping in app.mappings().list().iter() {
                         option value=(mapping.name) { (mapping.title) }
@@ -120,8 +120,13 @@ pub(super) async fn hand_in(
 }
 
 fn fate(one: &Handed) -> Markup {
+    let how = match &one.outcome {
+        Ok(reply) if reply.deduped_from.is_some() => "is-off",
+        Ok(_) => "is-good",
+        Err(_) => "is-bad",
+    };
     html! {
-        li {
+        li.(how) {
             bdi.name { (one.name) }
             @match &one.outcome {
                 Ok(reply) if reply.deduped_from.is_some() => {
