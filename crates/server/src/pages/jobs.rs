@@ -173,7 +173,9 @@ impl List {
             0 => None,
             n => Some(format!("{n} {}", words::state(*shown).to_lowercase())),
         });
-        html! { p.summary { (count(all, "job", "jobs")) ": " (parts.collect::<Vec<_>>().join(", ")) } }
+        // The numbers are of all, whatever was looked for.
+        let of_all = if self.address(None) == "/jobs" { "" } else { " in all" };
+        html! { p.summary { (count(all, "job", "jobs")) (of_all) ": " (parts.collect::<Vec<_>>().join(", ")) } }
     }
 
     fn nothing(&self) -> Markup {

@@ -66,7 +66,7 @@ fn chooser(app: &App) -> Markup {
                 p.fine #limits {
                     "PDF only, up to " (in_words(limits.max_upload)) " each, as many as you like. "
                     "We keep a PDF for " (days(limits.pdf_kept)) " and its XML for " (days(limits.xml_kept))
-                    " after the conversion. Only this browser can see them."
+                    " after the conversion. Only this browser can see them, and whoever runs this server."
                 }
             }
         }
