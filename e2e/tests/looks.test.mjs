@@ -24,6 +24,7 @@ story("every page is accessible in light and dark, and fits into 320 pixels", SC
         failures: "/failures",
         failure: "/failures/GW_TIMEOUT",
         docs: "/docs",
+        "sign-in": "/sign-in",
         "not-found": "/nowhere",
     };
     for (const [name, path] of Object.entries(pages)) {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { story } from "../lib/world.mjs";
 import { file } from "../lib/pdf.mjs";
 
-// The browser itself writes a line for every answer of 400: that is no fault of the page.
-const REFUSED = /Failed to load resource: the server responded with a status of 400 .*\/api\/upload/;
+// The browser itself writes a line for every answer of 400 or 413: that is no fault of the page.
+const REFUSED = /Failed to load resource: the server responded with a status of 4(00|13) .*\/(api\/upload|upload\/unsent)/;
 
 story("three files at once: one is taken, one is no PDF, one is too large", { MAX_UPLOAD_BYTES: "20000" }, async ({ person }) => {
     const ann = await person();
@@ -22,6 +22,12 @@ story("three files at once: one is taken, one is no PDF, one is too large", { MA
     await line("notes.pdf").getByText(/Only PDF files are supported\. .+ NOT_PDF/).waitFor();
     await line("huge.pdf").getByText(/File exceeds the limit of 20000 bytes\. .+ TOO_LARGE/).waitFor();
     await ann.says("good.pdf", "Complete");
+    // What was refused is a row like any other, also when it was not sent at all.
+    for (const [name, why] of [["notes.pdf", "Only PDF files are supported."], ["huge.pdf", "File exceeds the limit of 20000 bytes."]]) {
+        await ann.says(name, "Failed");
+        await ann.row(name).getByText(why).waitFor();
+        await ann.row(name).getByText("It was refused, so nothing of it was kept.").waitFor();
+    }
     await ann.accessible("three files");
     await ann.picture("upload-three-files");
     await line("good.pdf").getByRole("link", { name: "follow it" }).click();

@@ -9,13 +9,13 @@ use utoipa::{IntoParams, ToSchema};
 use crate::Job;
 
 /// Which jobs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub struct ListQuery {
     /// Only this kind of job.
     pub workload: Option<String>,
-    /// Only in this shown state.
+    /// Only in these shown states: with commas between them, or given several times.
+    #[param(value_type = Option<Vec<String>>, style = Form, explode = false, example = "failed,cancelled")]
     pub status: Option<String>,
     /// Only failed with this code.
     pub code: Option<String>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 use crate::settings::Flags;
-use crate::settings::table::{CLIENT, CONVERT, LOGS, SERVE, STORE, Use, WORKER};
+use crate::settings::table::{CLIENT, CONVERT, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
 
 /// A durable job engine that treats failure as the main event.
 #[derive(Debug, Parser)]
@@ -104,9 +104,9 @@ pub(crate) struct Explain {
 pub(crate) enum Jobs {
     /// List jobs, newest first
     List {
-        /// Only in this state: queued, waiting_retry, held, processing, complete, failed, cancelled …
-        #[arg(long)]
-        status: Option<String>,
+        /// Only in these states, with commas between them: queued, scheduled, waiting_retry, held, processing, complete, failed, cancelled
+        #[arg(long, value_name = "STATES", value_delimiter = ',')]
+        status: Vec<String>,
         /// Only failed with this code
         #[arg(long)]
         code: Option<String>,
@@ -217,6 +217,8 @@ pub(crate) struct Gateway {
     /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8090]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<GATEWAY>,
 }
 
 /// What to measure, and where.

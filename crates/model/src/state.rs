@@ -191,6 +191,23 @@ words!(
     }
 );
 
+impl Shown {
+    /// What the rows say of jobs that look like this; nothing for what only batches look like.
+    #[must_use]
+    pub const fn stored(self) -> Option<State> {
+        match self {
+            Self::Queued | Self::Scheduled | Self::WaitingRetry | Self::WaitingBatch | Self::Held => {
+                Some(State::Queued)
+            }
+            Self::Processing => Some(State::Processing),
+            Self::Complete => Some(State::Complete),
+            Self::Failed => Some(State::Failed),
+            Self::Cancelled => Some(State::Cancelled),
+            Self::Partial => None,
+        }
+    }
+}
+
 /// The parts of a row that decide what people see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {

@@ -88,6 +88,8 @@
     document.addEventListener("htmx:before:request", (event) => {
         if (isAct(event)) oops("");
     });
+    // Whoever goes on has read it.
+    document.addEventListener("pointerdown", () => oops(""));
 
     // --- focus, title, announcements --------------------------------------------------------------------------------
 

@@ -80,13 +80,7 @@
 
     function take(files) {
         for (const file of files) {
-            const one = line(file);
-            if (file.size > Number(form.dataset.most)) {
-                // It would be refused, after a long time: it is not sent at all.
-                refused(one, form.dataset.tooLarge, "TOO_LARGE");
-            } else {
-                waiting.push(one);
-            }
+            waiting.push(line(file));
         }
         next();
     }
@@ -109,9 +103,11 @@
 
     function send(one) {
         const request = new XMLHttpRequest();
-        const body = new FormData();
+        // A file over the limit would be refused after a long time: it is only told of, and leaves the same row.
+        const isTooLarge = one.file.size > Number(form.dataset.most);
+        const body = isTooLarge ? new URLSearchParams({ name: one.file.name, bytes: one.file.size }) : new FormData();
         body.append("mapping", one.mapping);
-        body.append("file", one.file);
+        if (!isTooLarge) body.append("file", one.file);
         one.words.textContent = "Is being sent.";
         request.upload.addEventListener("progress", (event) => {
             if (event.lengthComputable) one.bar.value = event.loaded / event.total;
@@ -121,10 +117,11 @@
         });
         request.addEventListener("load", () => answered(one, request).finally(over));
         request.addEventListener("error", () => {
-            broken(one);
+            if (isTooLarge) refused(one, form.dataset.tooLarge, "TOO_LARGE");
+            else broken(one);
             over();
         });
-        request.open("POST", "/api/upload");
+        request.open("POST", isTooLarge ? "/upload/unsent" : "/api/upload");
         request.setRequestHeader("Accept", "application/json");
         request.send(body);
     }

@@ -22,6 +22,7 @@ use crate::own::Desk;
 use crate::pulse::Pulse;
 use crate::rates::Meters;
 use crate::session::Jar;
+use crate::sources::Sources;
 use crate::upload::Slots;
 
 /// Between two looks for sessions whose life is over, and how many go at once.
@@ -55,6 +56,7 @@ pub struct App(Arc<Inner>);
 struct Inner {
     desk: Desk,
     sources: Arc<dyn Blobs>,
+    known_sources: Sources,
     results: Arc<dyn Blobs>,
     mappings: Mappings,
     pulse: Pulse,
@@ -87,6 +89,7 @@ impl App {
             jar: Jar::new(secure),
             operators: parts.operators,
             desk,
+            known_sources: Sources::new(parts.sources.clone()),
             sources: parts.sources,
             results: parts.results,
             public_url: parts.public_url,
@@ -150,6 +153,11 @@ impl App {
 
     pub(crate) fn sources(&self) -> &Arc<dyn Blobs> {
         &self.0.sources
+    }
+
+    /// What is known of sources, for pages.
+    pub(crate) fn known_sources(&self) -> &Sources {
+        &self.0.known_sources
     }
 
     pub(crate) fn results(&self) -> &Arc<dyn Blobs> {

@@ -31,6 +31,7 @@ mod refusal;
 mod request;
 mod routes;
 mod session;
+mod sources;
 mod upload;
 mod view;
 mod zip;

@@ -1,8 +1,16 @@
 //! The OpenAPI 3.1 document, made from the handlers and the wire types.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use axum::http::Method;
+use redrive_api::PROBLEM_JSON;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
+
+use crate::routes::{Access, RouteInfo};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -36,7 +44,7 @@ use utoipa::{Modify, OpenApi};
         crate::health::readyz,
         document,
     ),
-    modifiers(&Bearer)
+    modifiers(&Bearer, &Whose)
 )]
 struct Document;
 
@@ -48,6 +56,70 @@ impl Modify for Bearer {
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         document.components.get_or_insert_default().add_security_scheme("operator", scheme);
     }
+}
+
+/// What follows from who may use a route, said in one place for all of them.
+struct Whose;
+
+impl Modify for Whose {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        for route in crate::routes() {
+            let Some(operation) = operation(document, &route) else { continue };
+            let answers = &mut operation.responses.responses;
+            if route.access == Access::Everybody {
+                continue;
+            }
+            add(answers, "401", "AUTH_REQUIRED: an operator's token that is wrong");
+            operation.security = Some(match route.access {
+                Access::Operator => vec![operator()],
+                // Without a token it is the session's cookie that counts.
+                Access::Everybody | Access::Session | Access::Owner => {
+                    vec![SecurityRequirement::default(), operator()]
+                }
+            });
+            if route.access == Access::Owner {
+                add(answers, "404", "NOT_FOUND: said to operators alone, there is no such job");
+            }
+        }
+    }
+}
+
+fn operator() -> SecurityRequirement {
+    SecurityRequirement::new("operator", Vec::<String>::new())
+}
+
+fn operation<'a>(document: &'a mut utoipa::openapi::OpenApi, route: &RouteInfo) -> Option<&'a mut Operation> {
+    let item = document.paths.paths.get_mut(route.path)?;
+    match route.method {
+        Method::GET => item.get.as_mut(),
+        Method::POST => item.post.as_mut(),
+        Method::PUT => item.put.as_mut(),
+        Method::DELETE => item.delete.as_mut(),
+        _ => None,
+    }
+}
+
+/// Adds an answer, or what it means also.
+fn add(answers: &mut BTreeMap<String, RefOr<Response>>, status: &str, means: &str) {
+    match answers.get_mut(status) {
+        Some(RefOr::T(response)) if response.description.starts_with(code(means)) => {}
+        Some(RefOr::T(response)) => {
+            response.description.push_str("; ");
+            response.description.push_str(means);
+        }
+        Some(RefOr::Ref(_)) => {}
+        None => {
+            let problem = Ref::from_schema_name("Problem");
+            let content = ContentBuilder::new().schema(Some(problem)).build();
+            let response = ResponseBuilder::new().description(means).content(PROBLEM_JSON, content);
+            answers.insert(status.to_owned(), RefOr::T(response.build()));
+        }
+    }
+}
+
+/// The code that an answer begins with.
+fn code(means: &str) -> &str {
+    means.split_once(':').map_or(means, |(code, _)| code)
 }
 
 /// The document.
@@ -81,5 +153,40 @@ mod tests {
         documented.sort();
         routes.sort();
         assert_eq!(documented, routes);
+    }
+
+    #[test]
+    fn who_may_use_a_route_is_told_by_its_answers() {
+        let json = serde_json::to_value(openapi()).unwrap();
+        for route in crate::routes() {
+            let operation = &json["paths"][route.path][route.method.as_str().to_lowercase()];
+            let says = |status: &str, code: &str| {
+                let answer = &operation["responses"][status];
+                answer["description"].as_str().is_some_and(|words| words.contains(code))
+                    && answer["content"]["application/problem+json"]["schema"]["$ref"]
+                        == "#/components/schemas/Problem"
+            };
+            let (method, path) = (&route.method, route.path);
+            let own = route.access == Access::Owner;
+            let anybody = route.access == Access::Everybody;
+            assert_eq!(
+                says("401", "AUTH_REQUIRED") && operation["security"].is_array(),
+                !anybody,
+                "{method} {path}"
+            );
+            assert_eq!(says("403", "FORBIDDEN"), own || path == "/api/download.zip", "{method} {path}");
+            assert_eq!(says("404", "NOT_FOUND"), own, "{method} {path}");
+        }
+        let download = &json["paths"]["/api/jobs/{id}/download"]["get"]["responses"]["404"]["description"];
+        assert_eq!(download, "EXPIRED; NOT_FOUND: said to operators alone, there is no such job");
+    }
+
+    #[test]
+    fn several_states_are_one_parameter_with_commas() {
+        let json = serde_json::to_value(openapi()).unwrap();
+        let parameters = json["paths"]["/api/jobs"]["get"]["parameters"].as_array().unwrap().clone();
+        let status = parameters.into_iter().find(|parameter| parameter["name"] == "status").unwrap();
+        assert_eq!((&status["style"], &status["explode"]), (&"form".into(), &false.into()), "{status}");
+        assert!(status["schema"]["type"].to_string().contains("array"), "{status}");
     }
 }

@@ -3,47 +3,55 @@
 //! To its owner inner codes show as their public ones, and lines that were written for operators are not shown at all. Operators
 //! see whose it is, the inner codes of attempts and those lines.
 
-use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{Attempt, Event, Job, JobError, LastFailure, Links};
 use redrive_convert::{Made, Pdf};
 use redrive_model::{Code, Shown, State, instant};
-use redrive_store::AttemptRow;
+use redrive_store::{AttemptRow, JobRow};
 
 use crate::own::{Desk, Owned};
 use crate::refusal::Refusal;
 
-/// So many rows are completed at once.
-const AT_ONCE: usize = 8;
-
 /// Many jobs, in their order.
 pub(crate) async fn jobs(desk: &Desk, owned: &[Owned]) -> Result<Vec<Job>, Refusal> {
+    Ok(with_pdfs(desk, owned).await?.into_iter().map(|(job, _)| job).collect())
+}
+
+/// Many jobs, in their order, with what they were asked to convert. Two looks, however many there are.
+pub(crate) async fn with_pdfs(desk: &Desk, owned: &[Owned]) -> Result<Vec<(Job, Option<Pdf>)>, Refusal> {
     let pdfs = desk.pdfs(owned).await?;
-    let views: Vec<_> = owned.iter().zip(pdfs).map(|(owned, pdf)| view(owned, pdf)).collect();
-    stream::iter(views).buffered(AT_ONCE).try_collect().await
+    let failures = desk.last_failures(owned).await?;
+    let all = owned.iter().zip(pdfs).zip(failures);
+    Ok(all.map(|((owned, pdf), failure)| (view(owned, pdf.as_ref(), failure), pdf)).collect())
 }
 
 /// One job.
 pub(crate) async fn job(owned: &Owned) -> Result<Job, Refusal> {
-    view(owned, owned.pdf().await?).await
+    Ok(with_pdf(owned).await?.0)
 }
 
-async fn view(owned: &Owned, pdf: Option<Pdf>) -> Result<Job, Refusal> {
+/// One job with what it was asked to convert.
+pub(crate) async fn with_pdf(owned: &Owned) -> Result<(Job, Option<Pdf>), Refusal> {
+    let pdf = owned.pdf().await?;
+    Ok((view(owned, pdf.as_ref(), owned.last_failure().await?), pdf))
+}
+
+fn view(owned: &Owned, pdf: Option<&Pdf>, failure: Option<redrive_store::LastFailure>) -> Job {
     let error = error_of(owned);
-    let last_failure = last_failure(owned, error.as_ref()).await?;
+    let last_failure = last_failure(owned, error.as_ref(), failure);
     let can_download = can_download(owned);
     // What was refused at the door has no source.
-    let can_retry = owned.state == State::Failed && pdf.as_ref().is_none_or(|pdf| !pdf.source.is_empty());
+    let can_retry = owned.state == State::Failed && pdf.is_none_or(|pdf| !pdf.source.is_empty());
     let can_cancel = !owned.state.is_terminal();
     let at = format!("/api/jobs/{}", owned.id);
     let link = |possible: bool, name: &str| possible.then(|| format!("{at}/{name}"));
-    Ok(Job {
+    Job {
         id: owned.id.to_string(),
         workload: owned.workload.to_string(),
         status: owned.shown.as_str().to_owned(),
         owner: owned.owner.as_ref().filter(|_| owned.for_operator()).map(ToString::to_string),
         filename: owned.label.clone(),
-        bytes: pdf.as_ref().map(|pdf| pdf.bytes),
-        mapping: pdf.map(|pdf| pdf.mapping),
+        bytes: pdf.map(|pdf| pdf.bytes),
+        mapping: pdf.map(|pdf| pdf.mapping.clone()),
         attempt: owned.attempt,
         max_attempts: owned.max_attempts.or_else(|| owned.policy_cap()),
         created_at: owned.created_at,
@@ -75,7 +83,7 @@ async fn view(owned: &Owned, pdf: Option<Pdf>) -> Result<Job, Refusal> {
             cancel: link(can_cancel, "cancel"),
             this: at,
         },
-    })
+    }
 }
 
 /// Whether there is a result to be fetched.
@@ -92,24 +100,23 @@ fn error_of(owned: &Owned) -> Option<JobError> {
 }
 
 /// The newest failure: of the whole job when it has failed, else of an attempt.
-async fn last_failure(owned: &Owned, error: Option<&JobError>) -> Result<Option<LastFailure>, Refusal> {
+fn last_failure(
+    owned: &Owned,
+    error: Option<&JobError>,
+    attempt: Option<redrive_store::LastFailure>,
+) -> Option<LastFailure> {
     if let (Some(error), Some(at)) = (error, owned.finished_at) {
-        return Ok(Some(LastFailure { code: error.code.clone(), message: error.message.clone(), at }));
+        return Some(LastFailure { code: error.code.clone(), message: error.message.clone(), at });
     }
-    // Nothing has run, or the first run was the last: nothing can have failed.
-    let first_only = owned.state == State::Complete && owned.attempt <= 1 && owned.token.0 <= 1;
-    if owned.token.0 == 0 || first_only {
-        return Ok(None);
-    }
-    let attempts = owned.attempts().await?;
-    Ok(attempts.iter().rev().find_map(|attempt| {
-        let code = attempt.code?;
-        Some(LastFailure {
-            code: code.public().name().to_owned(),
-            message: sentence(code),
-            at: attempt.ended_at,
-        })
-    }))
+    let redrive_store::LastFailure { code, at } = attempt?;
+    Some(LastFailure { code: code.public().name().to_owned(), message: sentence(code), at })
+}
+
+/// Whether only its attempts know its newest failure: not when the job itself has failed, when nothing has run, or when the first
+/// run was the last.
+pub(crate) fn attempts_know(row: &JobRow) -> bool {
+    let first_only = row.state == State::Complete && row.attempt <= 1 && row.token.0 <= 1;
+    row.failure_code.is_none() && row.token.0 > 0 && !first_only
 }
 
 /// The registry's sentence for people outside.

@@ -108,7 +108,9 @@ macro_rules! suite {
             desk {
                 acts_are_kept_in_order_with_what_became_of_them,
                 settings_are_set_changed_and_taken_back,
+                of_many_first_values_of_a_setting_one_holds,
                 what_a_job_carries_can_be_read,
+                the_newest_failure_of_each_job_is_read_at_once,
                 jobs_of_a_replay_are_counted_and_found,
                 jobs_are_found_by_target,
                 progress_is_said_under_the_lease,
@@ -230,6 +232,7 @@ macro_rules! suite {
             list {
                 jobs_are_found_by_every_filter,
                 each_shown_state_finds_its_own,
+                several_shown_states_find_the_jobs_of_each,
                 the_queue_counts_every_way_of_waiting,
                 pages_give_every_job_exactly_once,
                 a_page_is_bounded_and_its_cursor_checked,

@@ -100,6 +100,7 @@ statements! {
     find_idempotency
     find_lane
     find_twin
+    first_setting
     forget_keys
     forget_sessions
     forget_workers
@@ -115,6 +116,7 @@ statements! {
     jobs
     lane_target
     lanes
+    last_failures
     leases_of
     lock_batches
     lock_ramps
@@ -160,6 +162,20 @@ statements! {
 
 /// Ways to pick a bounded number of rows, newest first. `$1` is the cursor, `$2` the bound.
 pub(crate) mod scan {
+    use std::borrow::Cow;
+
+    /// Several ways as one. Each stops at the bound by itself, so that together they read no more than a few times as much.
+    pub(crate) fn merged(scans: &[&'static str]) -> Cow<'static, str> {
+        match scans {
+            [] => NEWEST.into(),
+            [one] => (*one).into(),
+            many => {
+                let parts = many.join(") UNION ALL (");
+                format!("SELECT id FROM (({parts})) AS parts ORDER BY id DESC LIMIT $2").into()
+            }
+        }
+    }
+
     pub(crate) const NEWEST: &str =
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const OWNER: &str = "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
@@ -190,6 +206,7 @@ mod tests {
         crate::Options::default().schema(&schema).unwrap().open(&url()).await.unwrap();
         let mut conn = PgConnection::connect(&url()).await.unwrap();
         let job_scans = [
+            &scan::merged(&[scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED]),
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,

@@ -14,10 +14,10 @@ use redrive_model::{
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
-    JobFilter, JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
-    StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes, validate_setting,
-    validate_state,
+    JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge,
+    Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
+    Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes,
+    validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -335,6 +335,11 @@ impl Store for PostgresStore {
         repeating!(desk::set_setting(&self.inner, key, value, by))
     }
 
+    async fn first_setting(&self, key: &str, value: &str, by: &str) -> Result<String> {
+        validate_setting(key)?;
+        repeating!(desk::first_setting(&self.inner, key, value, by))
+    }
+
     async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>> {
         repeating!(desk_read::settings(&self.inner, prefix))
     }
@@ -374,6 +379,10 @@ impl Store for PostgresStore {
 
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>> {
         repeating!(trail::attempts(&self.inner, job))
+    }
+
+    async fn last_failures(&self, jobs: Vec<JobId>) -> Result<Vec<Option<LastFailure>>> {
+        repeating!(trail::last_failures(&self.inner, &jobs))
     }
 
     async fn job_events(&self, job: JobId) -> Result<Vec<Event>> {

@@ -16,7 +16,7 @@ pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, breakers, job, jobs};
 pub(crate) use overview::{counts, next_due, paused, queues, waits_alone, workers};
 pub(crate) use session::{owner_counts, session};
-pub(crate) use trail::{attempts, events_after, job_events, last_event};
+pub(crate) use trail::{attempts, events_after, job_events, last_event, last_failure};
 
 use crate::verb::record::find;
 

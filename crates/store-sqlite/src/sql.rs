@@ -40,6 +40,7 @@ statements! {
     FAIL = "fail";
     FIND_IDEMPOTENCY = "find_idempotency";
     FIND_TWIN = "find_twin";
+    FIRST_SETTING = "first_setting";
     FORGET_KEYS = "forget_keys";
     FORGET_WORKERS = "forget_workers";
     GATES = "gates";
@@ -72,6 +73,7 @@ statements! {
     WRITE_OWN_ATTEMPT = "write_own_attempt";
     FORGET_OWN_ATTEMPT = "forget_own_attempt";
     LAST_EVENT = "last_event";
+    LAST_FAILURE = "last_failure";
     CLAIMABLE = "claimable";
     PUBLISH = "publish";
     PURGE_EVENTS = "purge_events";
@@ -111,12 +113,28 @@ statements! {
 
 /// Ways to pick a bounded number of jobs, newest first. `:before` is the cursor, `:scan` the bound.
 pub(crate) mod scan {
+    use std::borrow::Cow;
+
+    /// Several ways as one. Each stops at the bound by itself, so that together they read no more than a few times as much.
+    pub(crate) fn merged(scans: &[&'static str]) -> Cow<'static, str> {
+        match scans {
+            [] => NEWEST.into(),
+            [one] => (*one).into(),
+            many => {
+                let parts = many.join(") UNION ALL SELECT id FROM (");
+                format!("SELECT id FROM (SELECT id FROM ({parts})) ORDER BY id DESC LIMIT :scan").into()
+            }
+        }
+    }
+
     pub(crate) const NEWEST: &str =
         "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const OWNER: &str = "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const BATCH: &str = "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const REPLAY: &str = "SELECT id FROM jobs WHERE replay_id = :replay AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
-    pub(crate) const STOPPED: &str = "SELECT id FROM jobs WHERE state = :state AND state IN ('failed', 'cancelled') \
+    pub(crate) const FAILED: &str = "SELECT id FROM jobs WHERE state = 'failed' AND state IN ('failed', 'cancelled') \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const CANCELLED: &str = "SELECT id FROM jobs WHERE state = 'cancelled' AND state IN ('failed', 'cancelled') \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const PROCESSING: &str = "SELECT id FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
@@ -142,11 +160,13 @@ mod tests {
     fn every_statement_prepares_on_the_schema() {
         let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
         let job_scans = [
+            &scan::merged(&[scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED]),
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
             scan::REPLAY,
-            scan::STOPPED,
+            scan::FAILED,
+            scan::CANCELLED,
             scan::PROCESSING,
             scan::QUEUED,
         ];

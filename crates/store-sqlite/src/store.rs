@@ -15,9 +15,9 @@ use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
-    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError,
-    Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store,
+    StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -335,6 +335,11 @@ impl Store for SqliteStore {
         self.write(Undo::Savepoint, move |tx| desk::set_setting(tx, &key, value.as_deref(), &by)).await
     }
 
+    async fn first_setting(&self, key: &str, value: &str, by: &str) -> Result<String> {
+        let (key, value, by) = (key.to_owned(), value.to_owned(), by.to_owned());
+        self.write(Undo::Savepoint, move |tx| desk::first_setting(tx, &key, &value, &by)).await
+    }
+
     async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>> {
         let prefix = prefix.to_owned();
         self.read(move |conn| read::settings(conn, &prefix)).await
@@ -379,6 +384,10 @@ impl Store for SqliteStore {
 
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>> {
         self.read(move |conn| read::attempts(conn, job)).await
+    }
+
+    async fn last_failures(&self, jobs: Vec<JobId>) -> Result<Vec<Option<LastFailure>>> {
+        self.read(move |conn| jobs.iter().map(|job| read::last_failure(conn, *job)).collect()).await
     }
 
     async fn job_events(&self, job: JobId) -> Result<Vec<Event>> {

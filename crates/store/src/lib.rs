@@ -36,7 +36,7 @@ pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, v
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
     AttemptRow, BatchRow, Counts, DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, JobFilter, JobRow,
-    LaneCount, Page, PageRequest, StateCount,
+    LaneCount, LastFailure, Page, PageRequest, StateCount,
 };
 pub use retention::{Purge, Purged};
 pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};

@@ -53,8 +53,8 @@ pub struct JobFilter {
     pub workload: Option<WorkloadName>,
     /// Only this owner's.
     pub owner: Option<Owner>,
-    /// Only in this shown state.
-    pub shown: Option<Shown>,
+    /// Only in one of these shown states; in any when there is none.
+    pub shown: Vec<Shown>,
     /// Only failed with this code; a public code finds its inner ones.
     pub code: Option<Code>,
     /// Only of this batch.
@@ -67,6 +67,17 @@ pub struct JobFilter {
     pub since: Option<Timestamp>,
     /// Only with this text in the label, or with this id. ASCII letters match in either case; nothing is a wild card.
     pub text: Option<String>,
+}
+
+impl JobFilter {
+    /// The stored states that jobs in the shown states can have, each once; none when any will do.
+    #[must_use]
+    pub fn states(&self) -> Vec<State> {
+        let mut states: Vec<State> = self.shown.iter().filter_map(|shown| shown.stored()).collect();
+        states.sort_unstable();
+        states.dedup();
+        states
+    }
 }
 
 /// A job as people look at it.
@@ -134,6 +145,15 @@ pub struct JobRow {
     pub expired_at: Option<Timestamp>,
     /// When the row may be removed.
     pub purge_at: Option<Timestamp>,
+}
+
+/// The newest failure of a job's attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastFailure {
+    /// What it was.
+    pub code: Code,
+    /// When that attempt ended.
+    pub at: Timestamp,
 }
 
 /// One execution.

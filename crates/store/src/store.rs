@@ -12,9 +12,9 @@ use std::time::Duration;
 use crate::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped,
-    WorkerBeat, WorkerRow, WorkloadQueue,
+    JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
+    QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
+    Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -127,6 +127,9 @@ pub trait Store: Send + Sync + 'static {
     /// Changes a setting at run time; `None` takes it back.
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()>;
 
+    /// Gives a setting its first value, and answers the one that holds: of many who ask at once exactly one hears its own.
+    async fn first_setting(&self, key: &str, value: &str, by: &str) -> Result<String>;
+
     /// Settings whose name begins so, sorted by name.
     async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>>;
 
@@ -167,6 +170,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// The executions of a job, oldest first.
     async fn attempts(&self, job: JobId) -> Result<Vec<AttemptRow>>;
+
+    /// The newest failure among the attempts of each job, with one look; nothing where none has failed, or the job is not there
+    /// (any more).
+    async fn last_failures(&self, jobs: Vec<JobId>) -> Result<Vec<Option<LastFailure>>>;
 
     /// The transitions of a job, oldest first, as far as its events are kept. None of a job that is not there (any more).
     async fn job_events(&self, job: JobId) -> Result<Vec<Event>>;

@@ -49,7 +49,7 @@ impl std::fmt::Debug for Client {
 /// Which jobs are asked for.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Wanted {
-    /// Only in this shown state.
+    /// Only in these shown states, with commas between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Only failed with this code.

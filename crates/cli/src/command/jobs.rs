@@ -28,7 +28,7 @@ async fn ask(client: &Client, jobs: &Jobs) -> Result<(), Stop> {
     match jobs {
         Jobs::List { status, code, search, since, limit, json, .. } => {
             let wanted = Wanted {
-                status: status.clone(),
+                status: (!status.is_empty()).then(|| status.join(",")),
                 code: code.clone(),
                 q: search.clone(),
                 since: since.clone(),

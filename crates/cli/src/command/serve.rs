@@ -37,8 +37,15 @@ async fn serve(
     let engine = wired.engine;
     sameness::note(&engine, "uploads", &serving.uploads).await?;
     sameness::note(&engine, "results", &serving.results).await?;
-    let token = serving.operators.token.as_ref().map(|token| token.reveal());
-    let (operators, made) = Operators::open(&engine, token).await.map_err(no_operators)?;
+    let given = serving.operators.token.as_ref().map(|token| token.reveal());
+    let (operators, made) = Operators::open(&engine, given).await.map_err(no_operators)?;
+    let token_words = match (&made, given) {
+        (Some(token), _) => format!("{token}  (of operators; shown this once, keep it safe)"),
+        (None, Some(_)) => "OPERATOR_TOKEN, as it was given".to_owned(),
+        (None, None) => {
+            "made at the first start, which printed it once; set OPERATOR_TOKEN to use another".to_owned()
+        }
+    };
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| Stop::new(Exit::Conflict, format!("cannot listen on {address}: {error}")))?;
@@ -57,9 +64,7 @@ async fn serve(
     let code = operators.one_time_code().map_err(no_operators)?;
     let minutes = CODE_LIFE.as_secs() / 60;
     println!("sign in  {outside}/sign-in?code={code}  (for operators; works once, for {minutes} minutes)");
-    if let Some(token) = made {
-        println!("token    {token}  (of operators; shown this once, keep it safe)");
-    }
+    println!("token    {token_words}");
     let running = engine.start();
     let app = App::new(AppParts {
         engine: engine.clone(),

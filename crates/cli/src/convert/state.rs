@@ -82,7 +82,7 @@ async fn leave_nothing_active(store: &dyn Store) -> Result<(), Stop> {
     let workload = WorkloadName::new(Pdf::WORKLOAD).ok();
     for shown in [Shown::Processing, Shown::Queued, Shown::WaitingRetry, Shown::Held, Shown::Scheduled] {
         loop {
-            let filter = JobFilter { workload: workload.clone(), shown: Some(shown), ..JobFilter::default() };
+            let filter = JobFilter { workload: workload.clone(), shown: vec![shown], ..JobFilter::default() };
             let rows = store.jobs(filter, PageRequest { limit: PAGE, cursor: None }).await?.rows;
             if rows.is_empty() {
                 break;

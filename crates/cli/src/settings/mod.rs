@@ -17,7 +17,7 @@ use crate::logs;
 
 pub(crate) use file::{FILE, lower};
 pub(crate) use flags::Flags;
-pub(crate) use serving::{Serving, Work};
+pub(crate) use serving::{Serving, Work, max_upload};
 use values::Origin;
 pub(crate) use values::Values;
 

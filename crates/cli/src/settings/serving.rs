@@ -94,10 +94,15 @@ impl Serving {
     }
 }
 
+/// The largest file that is taken: by the server, by a worker, by a gateway that runs alone.
+pub(crate) fn max_upload(values: &Values) -> Result<u64, Stop> {
+    values.number("MAX_UPLOAD_BYTES")
+}
+
 impl Work {
     /// Reads them all.
     pub(crate) fn read(values: &Values) -> Result<Self, Stop> {
-        let max_upload: u64 = values.number("MAX_UPLOAD_BYTES")?;
+        let max_upload = max_upload(values)?;
         let gateway_timeout = values.time("GATEWAY_TIMEOUT_MS")?;
         Ok(Self {
             gateway: values.url("GATEWAY_URL")?,

@@ -21,6 +21,8 @@ pub(crate) const CONVERT: Use = 8;
 pub(crate) const CLIENT: Use = 16;
 /// `redrive worker`.
 pub(crate) const WORKER: Use = 32;
+/// `redrive gateway`.
+pub(crate) const GATEWAY: Use = 64;
 const BOTH: Use = SERVE | WORKER;
 const WORK: Use = BOTH | CONVERT;
 const NOBODY: Use = 0;
@@ -167,7 +169,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("TRUSTED_PROXIES", "", Networks, SERVE, "proxies whose `X-Forwarded-For` is believed").unset("none"),
         set("OPERATOR_TOKEN", "", Text, SERVE | CLIENT, "what operators sign in with").unset("made at first start").secret(),
         set("METRICS_LISTEN", "127.0.0.1:9090", Address, BOTH, "address of the metrics for Prometheus; when it is in use, a free port"),
-        set("MAX_UPLOAD_BYTES", "52428800", Bytes, WORK, "the largest file that is taken"),
+        set("MAX_UPLOAD_BYTES", "52428800", Bytes, WORK | GATEWAY, "the largest file that is taken"),
         set("DISK_SOFT_BYTES", "1073741824", Bytes, BOTH, "with less free space than this it is warned"),
         set("DISK_HARD_BYTES", "268435456", Bytes, BOTH, "with less free space than this no upload is taken"),
     ]},

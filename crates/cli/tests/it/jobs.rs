@@ -39,6 +39,14 @@ fn jobs_are_listed_shown_explained_retried_and_stopped() {
     let (_, out, _) = ask(data, &["jobs", "list", "--json", "--status", "failed", "--limit", "1"]);
     let row: serde_json::Value = serde_json::from_str(out.trim()).unwrap();
     assert_eq!((row["id"].as_str(), row["status"].as_str()), (Some(broken.as_str()), Some("failed")));
+    for several in [&["--status", "failed,complete"][..], &["--status", "complete", "--status", "failed"]] {
+        let (_, out, _) = ask(data, &[&["jobs", "list"], several].concat());
+        assert_eq!(out.lines().count(), 2, "{out}");
+    }
+    let (_, out, _) = ask(data, &["jobs", "list", "--status", "held,complete"]);
+    assert!(out.lines().count() == 1 && out.contains(&done), "{out}");
+    let (code, _, said) = ask(data, &["jobs", "list", "--status", "failed,lost"]);
+    assert!(code == Some(2) && said.contains("is no state of a job"), "{code:?} {said}");
     let (_, out, _) = ask(data, &["jobs", "list", "--json", "--search", "good"]);
     assert_eq!(out.lines().count(), 1, "{out}");
     let (code, out, _) = ask(data, &["jobs", "show", &broken]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::postgres::Database;
 use crate::process::redrive;
-use crate::running::{Running, ask, server_file};
+use crate::running::{Running, ask, server_file, wait_for};
 
 #[test]
 fn the_token_is_told_once_and_each_start_has_a_link_of_its_own() {
@@ -28,7 +28,8 @@ fn the_token_is_told_once_and_each_start_has_a_link_of_its_own() {
     let server = Running::serve(dir.path(), &[]);
     let second = link(&server);
     assert_ne!(first, second);
-    assert!(!server.out().contains("token  "), "told once: {}", server.out());
+    assert!(!server.out().contains("rdo_"), "told once: {}", server.out());
+    assert!(server.said("token    ").starts_with("made at the first start"), "{}", server.out());
     assert_eq!(
         server.ask("GET", "/api/audit", &[("authorization", &bearer)], b"").status,
         200,
@@ -54,6 +55,7 @@ fn a_chosen_token_counts_alone_and_a_short_one_is_refused() {
     let chosen = [("authorization", "Bearer chosen-by-the-operator")];
     assert_eq!(server.ask("GET", "/api/audit", &chosen, b"").status, 200);
     link(&server);
+    assert_eq!(server.said("token    "), "OPERATOR_TOKEN, as it was given");
     assert!(!server.out().contains("chosen-by"), "{}", server.out());
     drop(server);
     let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", dir.path().to_str().unwrap()];
@@ -133,6 +135,45 @@ fn a_second_signal_ends_at_once() {
     server.signal("-TERM");
     assert_eq!(server.ended(), Some(130));
     assert!(server.err().contains("tried again later"), "{}", server.err());
+}
+
+/// Two servers on their first start: both have looked and found no token before either of them can keep its own.
+#[test]
+fn of_two_first_servers_on_one_database_one_makes_the_token() {
+    let Some(database) = Database::new() else { return };
+    let (files, one, other) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = |name: &str| files.path().join(name).to_str().unwrap().to_owned();
+    let (uploads, results) = (place("uploads"), place("results"));
+    let settings = [
+        ("DATABASE_URL", database.url.as_str()),
+        ("UPLOADS_DIR", uploads.as_str()),
+        ("RESULTS_DIR", results.as_str()),
+    ];
+    // Everything but the token is there already, so that it is all that they write.
+    assert_eq!(Running::serve(one.path(), &settings).stop(), Some(0));
+    database.say("DELETE FROM redrive.settings WHERE key = 'operator/token'");
+    let held = database.hold("LOCK TABLE redrive.settings IN EXCLUSIVE MODE");
+    let start = |data: &Path| {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().unwrap()];
+        Running::start(&args, &settings)
+    };
+    let servers = [start(one.path()), start(other.path())];
+    wait_for("both want to keep a token", || {
+        let waiting =
+            "SELECT count(*) FROM pg_locks WHERE relation = 'redrive.settings'::regclass AND NOT granted";
+        (database.number(waiting) == 2).then_some(())
+    });
+    held.release();
+    let told: Vec<String> = servers.iter().map(|server| server.said("token    ")).collect();
+    let (made, not): (Vec<&String>, Vec<&String>) = told.iter().partition(|words| words.starts_with("rdo_"));
+    assert_eq!((made.len(), not.len()), (1, 1), "{told:?}");
+    assert!(not[0].starts_with("made at the first start"), "{not:?}");
+    let bearer = format!("Bearer {}", made[0].split_whitespace().next().unwrap());
+    for server in &servers {
+        let audit = server.ask("GET", "/api/audit", &[("authorization", &bearer)], b"");
+        assert_eq!(audit.status, 200, "it opens both");
+    }
 }
 
 /// The path of the link that it printed.

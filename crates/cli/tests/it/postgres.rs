@@ -26,6 +26,43 @@ impl Database {
         let (host, _) = address.rsplit_once('/').unwrap();
         Some(Self { url: format!("{host}/{name}{settings}"), server: server.clone(), name })
     }
+
+    /// Says something to it.
+    pub(crate) fn say(&self, sql: &str) {
+        say(&self.url, sql);
+    }
+
+    /// Asks it for a number.
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        on(async {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(&mut connection).await.unwrap()
+        })
+    }
+
+    /// Takes a lock in a transaction that stays open.
+    pub(crate) fn hold(&self, lock: &str) -> Held {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let connection = runtime.block_on(async {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            let begun = format!("BEGIN; {lock}");
+            connection.execute(sqlx::raw_sql(AssertSqlSafe(begun))).await.unwrap();
+            connection
+        });
+        Held { runtime, connection }
+    }
+}
+
+/// A lock that is held.
+pub(crate) struct Held {
+    runtime: tokio::runtime::Runtime,
+    connection: PgConnection,
+}
+
+impl Held {
+    pub(crate) fn release(mut self) {
+        self.runtime.block_on(self.connection.execute("COMMIT")).unwrap();
+    }
 }
 
 impl Drop for Database {

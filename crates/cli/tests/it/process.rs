@@ -39,9 +39,10 @@ impl Server {
         Self::spawn(&args, "redrive listening on http://")
     }
 
-    /// Starts the gateway alone.
-    pub(crate) fn gateway() -> Self {
-        Self::spawn(&["gateway", "--listen", "127.0.0.1:0"], "redrive gateway listening on http://")
+    /// Starts the gateway alone, with these flags.
+    pub(crate) fn gateway(flags: &[&str]) -> Self {
+        let args = [&["gateway", "--listen", "127.0.0.1:0"], flags].concat();
+        Self::spawn(&args, "redrive gateway listening on http://")
     }
 
     fn spawn(args: &[&str], says: &str) -> Self {

@@ -43,7 +43,7 @@ impl Engine {
         for shown in [Shown::Complete, Shown::Failed] {
             let filter = JobFilter {
                 workload: Some(workload.clone()),
-                shown: Some(shown),
+                shown: vec![shown],
                 since: Some(since),
                 ..JobFilter::default()
             };

@@ -37,7 +37,7 @@ async fn give_up(worker: &Worker, target: &Target, code: Code) -> redrive_store:
     let mut cursor = None;
     for _ in 0..PAGES {
         let filter =
-            JobFilter { target: Some(target.clone()), shown: Some(Shown::Held), ..JobFilter::default() };
+            JobFilter { target: Some(target.clone()), shown: vec![Shown::Held], ..JobFilter::default() };
         let page = worker.store.jobs(filter, PageRequest { limit: TOGETHER, cursor }).await?;
         let mut by_workload: BTreeMap<WorkloadName, Vec<JobId>> = BTreeMap::new();
         for row in page.rows {

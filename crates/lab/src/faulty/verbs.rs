@@ -12,9 +12,9 @@ use redrive_model::{
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
     EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
-    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, WorkerBeat,
-    WorkerRow, WorkloadQueue,
+    JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
+    Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -71,6 +71,7 @@ verbs! {
     Write conclude_act(number: i64, outcome: &str) -> ();
     Read acts(page: PageRequest) -> Page<ActRow>;
     Write set_setting(key: &str, value: Option<&str>, by: &str) -> ();
+    Write first_setting(key: &str, value: &str, by: &str) -> String;
     Read settings(prefix: &str) -> Vec<SettingRow>;
     Read breakers() -> Vec<BreakerRow>;
     Read breaker(target: &Target) -> Option<BreakerRow>;
@@ -80,6 +81,7 @@ verbs! {
     Read payloads(jobs: Vec<JobId>) -> Vec<Option<Payload>>;
     Read replay_counts(replay: ReplayId) -> ReplayCounts;
     Read attempts(job: JobId) -> Vec<AttemptRow>;
+    Read last_failures(jobs: Vec<JobId>) -> Vec<Option<LastFailure>>;
     Read job_events(job: JobId) -> Vec<Event>;
     Read events_after(after: EventSeq, limit: usize) -> Vec<Event>;
     Read last_event() -> EventSeq;

@@ -1,10 +1,12 @@
 //! Starting a job again, and stopping it. What was begun is done, whether or not the client waits for it.
 
 use axum::Json;
+use axum::extract::State;
 use axum::http::StatusCode;
 use redrive_api::{JobReply, Problem};
-use redrive_model::State;
+use redrive_model::{Code, State as JobState};
 
+use crate::app::App;
 use crate::deadline::to_its_end;
 use crate::own::Owned;
 use crate::refusal::Refusal;
@@ -18,21 +20,28 @@ type Accepted = (StatusCode, Json<JobReply>);
     (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "EXPIRED: the source is gone", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn retry(job: Owned) -> Result<Accepted, Refusal> {
-    accepted(&start_again(job).await?).await
+pub(crate) async fn retry(State(app): State<App>, job: Owned) -> Result<Accepted, Refusal> {
+    accepted(&start_again(&app, job).await?).await
 }
 
 /// Starts it again; the job as it is then.
-pub(crate) async fn start_again(job: Owned) -> Result<Owned, Refusal> {
+pub(crate) async fn start_again(app: &App, job: Owned) -> Result<Owned, Refusal> {
     let refused = job.pdf().await?.is_some_and(|pdf| pdf.source.is_empty());
-    if job.state != State::Failed || refused {
+    if job.state != JobState::Failed || refused {
         return Err(job.wrong_state());
     }
-    to_its_end(async move {
+    let id = job.id;
+    let done = to_its_end(async move {
         job.retry().await?;
         job.again().await
     })
-    .await
+    .await;
+    if let Err(refusal) = &done
+        && refusal.code() == Code::Expired.name()
+    {
+        app.known_sources().note_gone(id);
+    }
+    done
 }
 
 /// Stops a job that has not ended.

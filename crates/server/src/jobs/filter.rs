@@ -5,7 +5,42 @@ use redrive_model::limits::{MAX_NAME_BYTES, MAX_PAGE};
 use redrive_model::{Code, JobId, Shown, Timestamp, WorkloadName};
 use redrive_store::{JobFilter, PageRequest};
 
+use url::form_urlencoded;
+
 use crate::refusal::Refusal;
+
+/// Reads the question. Each name stands in it once, but for the states, of which there may be several.
+pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refusal> {
+    let mut asked = ListQuery::default();
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let place = match &*name {
+            "workload" => &mut asked.workload,
+            "status" => &mut asked.status,
+            "code" => &mut asked.code,
+            "q" => &mut asked.q,
+            "since" => &mut asked.since,
+            "limit" => &mut asked.limit,
+            "cursor" => &mut asked.cursor,
+            _ => return Err(Refusal::new(Code::ValidationUnknownField, unknown)),
+        };
+        match place {
+            None => *place = Some(value.into_owned()),
+            Some(states) if name == "status" => {
+                states.push(',');
+                states.push_str(&value);
+            }
+            Some(_) => return Err(Refusal::field(&name, "is there twice")),
+        }
+    }
+    Ok(asked)
+}
+
+/// The shown states that a list of words names, with commas between them.
+pub(crate) fn states(words: &str) -> Result<Vec<Shown>, Refusal> {
+    let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let state = |word| Shown::parse(word).ok_or_else(|| Refusal::field("status", "is no state of a job"));
+    words.map(state).collect()
+}
 
 /// The filter and the page. An empty value is as good as none.
 pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusal> {
@@ -15,9 +50,7 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
             WorkloadName::new(name).map_err(|_| Refusal::field("workload", "is no name of a workload"))
         })
         .transpose()?;
-    let shown = given(query.status)
-        .map(|word| Shown::parse(&word).ok_or_else(|| Refusal::field("status", "is no state of a job")))
-        .transpose()?;
+    let shown = states(query.status.as_deref().unwrap_or_default())?;
     let code = given(query.code)
         .map(|name| {
             Code::parse(&name.to_ascii_uppercase())
@@ -64,8 +97,11 @@ mod tests {
         assert_eq!(query(|q| q.limit = Some("1000000000".into())).unwrap().1.rows(), 200);
         assert_eq!(query(|_| {}).unwrap().1.rows(), 50);
         assert!(query(|q| q.status = Some(String::new())).is_ok());
+        let some = query(|q| q.status = Some("failed, held,".into())).unwrap().0.shown;
+        assert_eq!(some, [Shown::Failed, Shown::Held]);
         for bad in [
             query(|q| q.status = Some("uploaded".into())),
+            query(|q| q.status = Some("failed,uploaded".into())),
             query(|q| q.code = Some("NOPE".into())),
             query(|q| q.since = Some("yesterday".into())),
             query(|q| q.limit = Some("0".into())),
@@ -75,6 +111,21 @@ mod tests {
             query(|q| q.q = Some("x".repeat(256))),
         ] {
             assert!(bad.is_err_and(|refusal| refusal.code().starts_with("VALIDATION_")));
+        }
+    }
+
+    #[test]
+    fn states_may_be_given_several_times_and_everything_else_once() {
+        let query = read(Some("status=failed&q=a%2Cb&status=held%2Cqueued&limit=5"), "").unwrap();
+        assert_eq!(query.status.as_deref(), Some("failed,held,queued"));
+        assert_eq!((query.q.as_deref(), query.limit.as_deref()), (Some("a,b"), Some("5")));
+        assert_eq!(read(None, "").unwrap(), ListQuery::default());
+        for (bad, code) in [
+            ("q=a&q=b", "VALIDATION_INVALID_FIELD"),
+            ("limit=1&limit=2", "VALIDATION_INVALID_FIELD"),
+            ("owner=ann", "VALIDATION_UNKNOWN_FIELD"),
+        ] {
+            assert_eq!(read(Some(bad), "no").unwrap_err().code(), code, "{bad}");
         }
     }
 }

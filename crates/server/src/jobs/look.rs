@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{RawQuery, State};
 use redrive_api::{Attempt, Event, Explanation, Job, JobList, ListQuery, Problem, Step};
 use redrive_model::{Code, Shown};
 
@@ -23,14 +22,10 @@ use crate::view;
 pub(crate) async fn list(
     State(app): State<App>,
     session: Session,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    RawQuery(query): RawQuery,
 ) -> Result<Json<JobList>, Refusal> {
-    let unknown = |_| {
-        let text = "The query can hold workload, status, code, q, since, limit and cursor.";
-        Refusal::new(Code::ValidationUnknownField, text)
-    };
-    let Query(query) = query.map_err(unknown)?;
-    let (filter, page) = filter::parse(query)?;
+    let unknown = "The query can hold workload, status, code, q, since, limit and cursor.";
+    let (filter, page) = filter::parse(filter::read(query.as_deref(), unknown)?)?;
     let page = app.desk().list(&session, filter, page).await?;
     let (mut active_count, mut counts) = (0, BTreeMap::new());
     for count in app.desk().counts(&session).await? {

@@ -79,8 +79,17 @@ impl Operators {
                 None => {
                     let token = token::fresh_token().map_err(no_randomness)?;
                     let hash = Hash::of(&token);
-                    engine.store().set_setting(KEPT, Some(&hash.to_kept()), "serve").await?;
-                    (hash, Some(token))
+                    // Another server may start at the same time: one token holds, and only who made it knows it.
+                    let held = engine.store().first_setting(KEPT, &hash.to_kept(), "serve").await?;
+                    match Hash::from_kept(&held) {
+                        Some(other) if !other.is(&hash) => (other, None),
+                        Some(_) => (hash, Some(token)),
+                        // What was kept is no hash: nobody can have a token for it.
+                        None => {
+                            engine.store().set_setting(KEPT, Some(&hash.to_kept()), "serve").await?;
+                            (hash, Some(token))
+                        }
+                    }
                 }
             },
         };

@@ -5,21 +5,17 @@
 
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Form, Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::{Hash, Operators};
 use crate::app::App;
+use crate::pages::sign_in;
 use crate::peer::Peer;
 use crate::rates::too_often;
 use crate::refusal::Refusal;
 use crate::session::{Secret, Visit};
-
-/// Nothing but a form that goes back to us.
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-);
 
 /// What the link brings.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -41,7 +37,7 @@ pub(crate) struct Key {
     responses((status = 200, description = "A page with one field", content_type = "text/html", body = String)))]
 pub(crate) async fn page(link: Result<Query<Link>, QueryRejection>) -> Response {
     let code = link.ok().and_then(|Query(link)| link.code).unwrap_or_default();
-    html(StatusCode::OK, &code, None)
+    sign_in(&code, None)
 }
 
 /// Signs a browser in.
@@ -65,7 +61,7 @@ pub(crate) async fn enter(
         tracing::warn!(event = "operator.refused", address = %from, "a sign-in with a wrong key");
         let text = "This is neither the operator token nor a code that is still good. A code works once, for 15 minutes; \
                     serve prints a new one each time it starts.";
-        return Ok(html(StatusCode::UNAUTHORIZED, "", Some(text)));
+        return Ok((StatusCode::UNAUTHORIZED, sign_in("", Some(text))).into_response());
     }
     let secret = Secret::fresh()?;
     app.desk().open_session(app.operators().session_key(&secret)).await?;
@@ -89,24 +85,4 @@ fn opens(operators: &Operators, sent: &Hash) -> bool {
 
 fn to(place: &'static str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
-}
-
-fn html(status: StatusCode, code: &str, trouble: Option<&str>) -> Response {
-    // Only what can be a code is shown back.
-    let plain = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let code = if plain { code } else { "" };
-    let trouble = trouble.map(|text| format!("<p role=\"alert\">{text}</p>")).unwrap_or_default();
-    let page = format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Sign in · Redrive</title>\
-         <main><h1>Sign in as an operator</h1>{trouble}<form method=\"post\" action=\"/sign-in\">\
-         <p><label for=\"key\">Code or operator token</label><br>\
-         <input id=\"key\" name=\"key\" type=\"password\" value=\"{code}\" required autocomplete=\"current-password\">\
-         <p><button>Sign in</button></form></main></html>\n"
-    );
-    let mut response = (status, page).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    response
 }

@@ -10,8 +10,8 @@ use redrive_convert::Pdf;
 use redrive_engine::{AuditReport, Engine, Enqueue, Failure};
 use redrive_model::{EventSeq, JobId, Shown, State, Timestamp, WorkloadName};
 use redrive_store::{
-    BreakerRow, Counts, EnqueueReply, Event, Idempotency, JobFilter, PageRequest, QueueStats, SessionKey,
-    SessionLife, SessionRow, ShownCount,
+    BreakerRow, Counts, EnqueueReply, Event, Idempotency, JobFilter, LastFailure, PageRequest, QueueStats,
+    SessionKey, SessionLife, SessionRow, ShownCount,
 };
 
 pub(crate) use owned::Owned;
@@ -19,6 +19,7 @@ pub(crate) use owned::Owned;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::view::attempts_know;
 
 /// What handlers may ask of the engine.
 #[derive(Clone)]
@@ -128,6 +129,16 @@ impl Desk {
         let of: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
         let payloads = self.engine.store().payloads(of).await?;
         Ok(jobs.iter().zip(payloads).map(|(job, payload)| job.read(payload)).collect())
+    }
+
+    /// The newest failures that only attempts know, with one look.
+    pub(crate) async fn last_failures(&self, jobs: &[Owned]) -> Result<Vec<Option<LastFailure>>, Refusal> {
+        let asked: Vec<JobId> = jobs.iter().filter(|job| attempts_know(job)).map(|job| job.id).collect();
+        if asked.is_empty() {
+            return Ok(vec![None; jobs.len()]);
+        }
+        let mut found = self.engine.store().last_failures(asked).await?.into_iter();
+        Ok(jobs.iter().map(|job| if attempts_know(job) { found.next().flatten() } else { None }).collect())
     }
 
     /// Hands in a conversion for this session.

@@ -7,11 +7,12 @@ use axum::http::request::Parts;
 use redrive_convert::Pdf;
 use redrive_engine::{By, Engine, EngineError, Explanation, Input};
 use redrive_model::{Code, JobId};
-use redrive_store::{Acted, AttemptRow, Event, JobRow, Payload};
+use redrive_store::{Acted, AttemptRow, Event, JobRow, LastFailure, Payload};
 
 use crate::app::App;
 use crate::refusal::Refusal;
 use crate::session::{Session, Visit};
+use crate::view::attempts_know;
 
 /// A job that the session that asks may see. It reads like its row.
 #[derive(Clone)]
@@ -48,6 +49,14 @@ impl Owned {
     /// Its executions, oldest first.
     pub(crate) async fn attempts(&self) -> Result<Vec<AttemptRow>, Refusal> {
         Ok(self.engine.attempts(self.row.id).await?)
+    }
+
+    /// The newest failure that only its attempts know.
+    pub(crate) async fn last_failure(&self) -> Result<Option<LastFailure>, Refusal> {
+        if !attempts_know(&self.row) {
+            return Ok(None);
+        }
+        Ok(self.engine.store().last_failures(vec![self.row.id]).await?.pop().flatten())
     }
 
     /// Its transitions, oldest first.

@@ -17,7 +17,7 @@ pub(super) async fn retry(
     headers: HeaderMap,
     job: Owned,
 ) -> Result<Response, Refusal> {
-    let job = acts::start_again(job).await?;
+    let job = acts::start_again(&app, job).await?;
     answer(&app, &job, query.as_deref(), &headers).await
 }
 

@@ -3,13 +3,12 @@
 //! What changes asks for this page again, with the same question, and gets the table alone: never more than one page of rows,
 //! however many jobs there are.
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::ListQuery;
-use redrive_model::{Code, Shown};
+use redrive_model::Shown;
 use redrive_store::ShownCount;
 use url::form_urlencoded::Serializer;
 
@@ -27,20 +26,24 @@ use crate::upload::is_active;
 pub(super) async fn page(
     State(app): State<App>,
     session: Session,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let unknown = |_| {
-        let text = "This page can look for status, code, q and since.";
-        Refusal::new(Code::ValidationUnknownField, text)
-    };
-    let Query(query) = query.map_err(unknown)?;
+    let query = filter::read(query.as_deref(), "This page can look for status, code, q and since.")?;
     let list = List::look(&app, &session, query).await?;
     if super::wants_piece(&headers) {
         return Ok(super::html(list.table()));
     }
     let body = html! {
-        h1 { "Your jobs" }
+        @if session.is_operator() {
+            h1 { "All jobs" }
+            form.signed method="post" action="/sign-out" {
+                p.fine { "You are signed in as an operator: these are the jobs of everybody." }
+                button.quiet { "Sign out" }
+            }
+        } @else {
+            h1 { "Your jobs" }
+        }
         (list.search())
         (list.table())
     };
@@ -111,14 +114,21 @@ impl List {
 
     /// The form that asks.
     fn search(&self) -> Markup {
-        let asked = self.query.status.as_deref().unwrap_or_default();
+        let asked = filter::states(self.query.status.as_deref().unwrap_or_default()).unwrap_or_default();
+        let words = |of: fn(Shown) -> &'static str, between: &str| {
+            asked.iter().map(|shown| of(*shown)).collect::<Vec<_>>().join(between)
+        };
         html! {
             form.search method="get" action="/jobs" role="search" {
                 label for="status" { "State" }
                 select #status name="status" {
                     option value="" { "All" }
                     @for shown in words::FILTERS {
-                        option value=(shown) selected[shown.as_str() == asked] { (words::state(*shown)) }
+                        option value=(shown) selected[asked == [*shown]] { (words::state(*shown)) }
+                    }
+                    // A link may ask for several at once: the form keeps them.
+                    @if asked.len() > 1 {
+                        option value=(words(Shown::as_str, ",")) selected { (words(words::state, ", ")) }
                     }
                 }
                 label for="q" { "File name" }
@@ -163,7 +173,9 @@ impl List {
             0 => None,
             n => Some(format!("{n} {}", words::state(*shown).to_lowercase())),
         });
-        html! { p.summary { (count(all, "job", "jobs")) ": " (parts.collect::<Vec<_>>().join(", ")) } }
+        // The numbers are of all, whatever was looked for.
+        let of_all = if self.address(None) == "/jobs" { "" } else { " in all" };
+        html! { p.summary { (count(all, "job", "jobs")) (of_all) ": " (parts.collect::<Vec<_>>().join(", ")) } }
     }
 
     fn nothing(&self) -> Markup {

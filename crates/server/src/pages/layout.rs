@@ -25,12 +25,13 @@ pub(super) struct Shell<'a> {
     banner: Option<Markup>,
     live: Option<String>,
     uploads: bool,
+    scripts: bool,
 }
 
 impl<'a> Shell<'a> {
     /// A page with this title.
     pub(super) const fn new(title: &'a str) -> Self {
-        Self { title, place: None, banner: None, live: None, uploads: false }
+        Self { title, place: None, banner: None, live: None, uploads: false, scripts: true }
     }
 
     /// Where it is.
@@ -51,6 +52,12 @@ impl<'a> Shell<'a> {
         self
     }
 
+    /// Without any script.
+    pub(super) const fn plain(mut self) -> Self {
+        self.scripts = false;
+        self
+    }
+
     /// The whole page.
     pub(super) fn page(self, body: &Markup) -> Response {
         let assets = &*ASSETS;
@@ -64,7 +71,7 @@ impl<'a> Shell<'a> {
                     title { (self.title) " · Redrive" }
                     link rel="icon" type="image/svg+xml" href=(assets.icon.url);
                     link rel="stylesheet" href=(assets.style.url);
-                    script src=(assets.clock.url) defer {}
+                    @if self.scripts { script src=(assets.clock.url) defer {} }
                     @if self.live.is_some() {
                         meta name="htmx-config" content=(HTMX);
                         script src=(assets.htmx.url) defer {}

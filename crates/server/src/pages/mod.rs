@@ -21,6 +21,7 @@ mod preview;
 mod problem;
 mod remarks;
 mod row;
+mod sign_in;
 mod timeline;
 mod upload;
 mod words;
@@ -32,6 +33,7 @@ use axum::routing::{get, post};
 use maud::Markup;
 
 pub(crate) use problem::{problem, wants_page};
+pub(crate) use sign_in::sign_in;
 
 use crate::rates::Kind;
 use crate::routes::{Access, Row};
@@ -52,6 +54,7 @@ pub(crate) fn table() -> Vec<Row> {
     vec![
         Row::new(Method::GET, "/", Session, look, get(upload::page)),
         Row::new(Method::POST, "/upload", Session, Kind::Upload, post(upload::hand_in)).slow(),
+        Row::new(Method::POST, "/upload/unsent", Session, Kind::Upload, post(upload::unsent)),
         Row::new(Method::GET, "/jobs", Session, look, get(jobs::page)),
         Row::new(Method::GET, "/jobs/zip", Session, look, get(zip::chosen)),
         Row::new(Method::GET, "/jobs/{id}", Owner, look, get(job::page)),

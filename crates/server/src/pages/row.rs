@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use futures::{StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
 use redrive_api::Job;
-use redrive_blob::BlobError;
+use redrive_convert::Pdf;
 use redrive_model::{Shown, Timestamp};
 
 use super::remarks::{self, remarks};
@@ -15,9 +14,6 @@ use crate::app::App;
 use crate::own::Owned;
 use crate::refusal::Refusal;
 use crate::view;
-
-/// So many rows are completed at once.
-const AT_ONCE: usize = 8;
 
 /// A job with what only pages say about it.
 pub(super) struct Line {
@@ -35,45 +31,47 @@ pub(super) struct Line {
 
 /// Many jobs, in their order.
 pub(super) async fn lines(app: &App, jobs: &[Owned], now: Timestamp) -> Result<Vec<Line>, Refusal> {
-    let all: Vec<_> = jobs.iter().map(|job| line(app, job, now)).collect();
-    stream::iter(all).buffered(AT_ONCE).try_collect().await
+    let views = view::with_pdfs(app.desk(), jobs).await?;
+    Ok(complete(app, jobs.iter().zip(views).collect(), now).await)
 }
 
 /// One job.
 pub(super) async fn line(app: &App, owned: &Owned, now: Timestamp) -> Result<Line, Refusal> {
-    let job = view::job(owned).await?;
-    let no_retry = match owned.shown {
-        Shown::Failed if !job.can_retry => {
-            Some("It was refused, so nothing of it was kept. Upload another file.")
-        }
-        Shown::Failed => source_gone(app, owned).await?,
-        Shown::Queued
-        | Shown::Scheduled
-        | Shown::WaitingRetry
-        | Shown::WaitingBatch
-        | Shown::Held
-        | Shown::Processing
-        | Shown::Complete
-        | Shown::Partial
-        | Shown::Cancelled => None,
+    let view = view::with_pdf(owned).await?;
+    complete(app, vec![(owned, view)], now).await.pop().ok_or_else(|| owned.gone())
+}
+
+/// Adds what only pages say.
+async fn complete(app: &App, views: Vec<(&Owned, (Job, Option<Pdf>))>, now: Timestamp) -> Vec<Line> {
+    let could = |(owned, (job, pdf)): &(&Owned, (Job, Option<Pdf>))| {
+        let key = pdf.as_ref().filter(|_| job.can_retry).and_then(|pdf| pdf.source().ok())?;
+        Some((owned.id, key))
     };
-    Ok(Line {
+    let gone = app.known_sources().gone(views.iter().filter_map(could).collect()).await;
+    let line = |(owned, (job, _)): (&Owned, (Job, Option<Pdf>))| Line {
+        no_retry: match owned.shown {
+            Shown::Failed if !job.can_retry => {
+                Some("It was refused, so nothing of it was kept. Upload another file.")
+            }
+            Shown::Failed if gone.contains(&owned.id) => Some("The PDF was removed. Upload it again."),
+            Shown::Failed
+            | Shown::Queued
+            | Shown::Scheduled
+            | Shown::WaitingRetry
+            | Shown::WaitingBatch
+            | Shown::Held
+            | Shown::Processing
+            | Shown::Complete
+            | Shown::Partial
+            | Shown::Cancelled => None,
+        },
         job,
         shown: owned.shown,
-        no_retry,
         expired: owned.expired_at.is_some(),
         remarks: remarks(owned),
         now,
-    })
-}
-
-/// The row says that there was a source; whether it is still there only the place knows. While that cannot be told, a retry
-/// may be tried.
-async fn source_gone(app: &App, owned: &Owned) -> Result<Option<&'static str>, Refusal> {
-    let key = owned.pdf().await?.and_then(|pdf| pdf.source().ok());
-    let Some(key) = key else { return Ok(None) };
-    let gone = matches!(app.sources().head(&key).await, Err(BlobError::NotFound { .. }));
-    Ok(gone.then_some("The PDF was removed. Upload it again."))
+    };
+    views.into_iter().map(line).collect()
 }
 
 impl Line {

@@ -68,7 +68,8 @@ fn one(scale: &Scale, step: &Step) -> Markup {
             @if let (Some(code), Some(message)) = (&attempt.code, &attempt.message) {
                 p.why { (message) " " a href={ "/failures/" (code) } { (code) } }
             }
-            @if let Some(rule) = &step.rule { p.fine { (rule) } }
+            // Nobody asks why something went well.
+            @if let Some(rule) = step.rule.as_ref().filter(|_| attempt.outcome != "complete") { p.fine { (rule) } }
         }
     }
 }

@@ -1,12 +1,17 @@
 //! The first page: choose files, or drop them. Without script the form sends them all at once and says what became of each.
 
+use std::convert::Infallible;
+
+use axum::Form;
 use axum::body::Body;
 use axum::extract::State;
+use axum::extract::rejection::FormRejection;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use redrive_api::ListQuery;
 use redrive_model::Code;
+use serde::Deserialize;
 
 use super::banner::banner;
 use super::jobs::List;
@@ -16,7 +21,7 @@ use crate::app::App;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::upload::form::{self, Handed};
-use crate::upload::in_words;
+use crate::upload::{in_words, refuse_unsent};
 
 /// So many of the newest jobs are shown below the form.
 const LATEST: &str = "10";
@@ -45,7 +50,7 @@ fn chooser(app: &App) -> Markup {
         form #upload method="post" action="/upload" enctype="multipart/form-data"
             data-most=(limits.max_upload) data-too-large=(form::too_large_sentence(app)) {
             div.field {
-                label for="mapping" { "Make" }
+                label for="mapping" { "Mapping" }
                 select #mapping name="mapping" {
                     @for mapping in app.mappings().list().iter() {
                         option value=(mapping.name) { (mapping.title) }
@@ -61,12 +66,32 @@ fn chooser(app: &App) -> Markup {
                 p.fine #limits {
                     "PDF only, up to " (in_words(limits.max_upload)) " each, as many as you like. "
                     "We keep a PDF for " (days(limits.pdf_kept)) " and its XML for " (days(limits.xml_kept))
-                    " after the conversion. Only this browser can see them."
+                    " after the conversion. Only this browser can see them, and whoever runs this server."
                 }
             }
         }
         ul #files aria-label="Files that are being sent" {}
     }
+}
+
+/// What the script says instead of sending a file that is larger than may be.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Unsent {
+    name: String,
+    mapping: String,
+    bytes: u64,
+}
+
+/// Refuses a file that the script did not send, so that it leaves the same row as one that was sent.
+pub(super) async fn unsent(
+    State(app): State<App>,
+    session: Session,
+    unsent: Result<Form<Unsent>, FormRejection>,
+) -> Result<Infallible, Refusal> {
+    let malformed = |_| Refusal::new(Code::ValidationMalformed, "The form holds name, mapping and bytes.");
+    let Form(Unsent { name, mapping, bytes }) = unsent.map_err(malformed)?;
+    Err(refuse_unsent(&app, session, &name, &mapping, bytes).await?)
 }
 
 /// What the form without script sends. When every file is taken the list shows them; else each one's fate is told here.
@@ -95,8 +120,13 @@ pub(super) async fn hand_in(
 }
 
 fn fate(one: &Handed) -> Markup {
+    let how = match &one.outcome {
+        Ok(reply) if reply.deduped_from.is_some() => "is-off",
+        Ok(_) => "is-good",
+        Err(_) => "is-bad",
+    };
     html! {
-        li {
+        li.(how) {
             bdi.name { (one.name) }
             @match &one.outcome {
                 Ok(reply) if reply.deduped_from.is_some() => {

@@ -99,6 +99,24 @@ pub(crate) async fn upload(
     Ok((status, [(header::LOCATION, location)], Json(reply)).into_response())
 }
 
+/// A file that is not even sent, because whoever has it knows that it is larger than may be: it is refused like one that was.
+pub(crate) async fn refuse_unsent(
+    app: &App,
+    session: Session,
+    filename: &str,
+    mapping: &str,
+    bytes: u64,
+) -> Result<Refusal, Refusal> {
+    let limit = app.limits().max_upload;
+    if bytes <= limit {
+        return Err(Refusal::field("bytes", "is within the limit: send the file"));
+    }
+    let mapping =
+        if mapping.is_empty() { app.mappings().default_name() } else { app.mappings().check(mapping)? };
+    let _place = admission::admit(app, &session, 0).await?;
+    Ok(reject(app, session, name::display(filename), mapping, bytes, too_large(limit)).await)
+}
+
 /// The file gets its name, then the row is made.
 async fn commit(
     app: App,

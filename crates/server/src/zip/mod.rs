@@ -105,7 +105,7 @@ async fn newest(app: &App, session: &Session) -> Result<Vec<Owned>, Refusal> {
     let most = app.limits().zip_entries;
     let (mut jobs, mut cursor) = (Vec::new(), None);
     loop {
-        let filter = JobFilter { shown: Some(Shown::Complete), ..JobFilter::default() };
+        let filter = JobFilter { shown: vec![Shown::Complete], ..JobFilter::default() };
         let page = app.desk().list_own(session, filter, PageRequest { limit: 200, cursor }).await?;
         jobs.extend(page.jobs.into_iter().filter(crate::view::can_download));
         cursor = page.next;

@@ -165,7 +165,7 @@ async fn lists_are_filtered_paged_and_counted() {
         ("limit=0", "VALIDATION_INVALID_FIELD"),
         ("cursor=1", "VALIDATION_CURSOR"),
         ("page=2", "VALIDATION_UNKNOWN_FIELD"),
-        ("limit=1&limit=2", "VALIDATION_UNKNOWN_FIELD"),
+        ("limit=1&limit=2", "VALIDATION_INVALID_FIELD"),
     ] {
         let answer = client.get(&format!("/api/jobs?{query}")).await;
         assert_eq!((answer.status, answer.code().as_str()), (400, code), "{query}");
@@ -175,4 +175,35 @@ async fn lists_are_filtered_paged_and_counted() {
 fn names_of(list: &Value) -> Vec<String> {
     let jobs = list["jobs"].as_array().unwrap_or_else(|| panic!("{list}"));
     jobs.iter().map(|job| job["filename"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_list_finds_several_states_and_tells_the_last_failure_of_each_row() {
+    let world = World::start().await;
+    let mut client = world.client();
+    let fine = world.converted(&mut client, "fine.pdf", &pdf(1)).await;
+    world.gateway.mood(Mood::Refuses);
+    let again = world.converted(&mut client, "again.pdf", &pdf(2)).await;
+    let failed = world.converted(&mut client, "failed.pdf", &pdf(3)).await;
+    world.gateway.mood(Mood::Silent);
+    client.post(&format!("/api/jobs/{again}/retry")).await;
+    while client.get(&format!("/api/jobs/{again}")).await.json()["status"] != "processing" {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let mut ids = async |query: &str| {
+        let list = client.get(&format!("/api/jobs?{query}")).await.json();
+        let jobs = list["jobs"].as_array().unwrap_or_else(|| panic!("{list}")).clone();
+        let pair =
+            |job: &Value| (job["id"].as_str().unwrap().to_owned(), job["last_failure"]["code"].clone());
+        jobs.iter().map(pair).collect::<Vec<_>>()
+    };
+    let [fine, again, failed] =
+        [(fine, Value::Null), (again, Value::from("GW_4XX")), (failed, Value::from("GW_4XX"))];
+    assert_eq!(ids("").await, [failed.clone(), again.clone(), fine.clone()]);
+    assert_eq!(ids("status=complete,processing").await, [again.clone(), fine.clone()]);
+    assert_eq!(ids("status=complete&status=failed").await, [failed.clone(), fine]);
+    assert_eq!(ids("status=failed,held&status=processing").await, [failed, again]);
+    assert_eq!(client.get("/api/jobs?status=failed,uploaded").await.code(), "VALIDATION_INVALID_FIELD");
+    assert_eq!(client.get("/api/jobs?q=a&q=b").await.code(), "VALIDATION_INVALID_FIELD");
+    world.gateway.mood(Mood::Fine);
 }

@@ -17,6 +17,7 @@ mod limits;
 mod operators;
 mod ownership;
 mod pages;
+mod place;
 mod sessions;
 mod status;
 mod stream;

@@ -159,6 +159,9 @@ async fn a_code_signs_one_browser_in_once_and_signing_out_ends_it() {
     let signed_in = browser.cookie.clone();
     assert_eq!(browser.get(&format!("/api/jobs/{id}")).await.status, 200);
     assert_eq!(browser.get("/api/audit").await.status, 200);
+    let jobs = browser.get("/jobs").await.text();
+    assert!(jobs.contains("All jobs</h1>") && jobs.contains("action=\"/sign-out\""), "{jobs}");
+    assert!(!ann.get("/jobs").await.text().contains("/sign-out"));
     assert_eq!(browser.get("/api/jobs/01890000-0000-7000-8000-000000000000").await.code(), "NOT_FOUND");
     let cross =
         browser.ask("POST", &format!("/api/jobs/{id}/cancel"), &[("sec-fetch-site", "cross-site")]).await;

@@ -39,6 +39,7 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("GET", "/api/audit", Access::Operator),
     ("GET", "/", Access::Session),
     ("POST", "/upload", Access::Session),
+    ("POST", "/upload/unsent", Access::Session),
     ("GET", "/jobs", Access::Session),
     ("GET", "/jobs/zip", Access::Session),
     ("GET", "/live", Access::Session),

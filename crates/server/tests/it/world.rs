@@ -16,6 +16,7 @@ use url::Url;
 
 use crate::client::Client;
 use crate::gateway::FakeGateway;
+use crate::place::Watched;
 
 /// Two mappings, the first is the default.
 pub(crate) const MAPPINGS: &str = r#"[{"name":"text","title":"Text"},{"name":"alto","title":"ALTO"}]"#;
@@ -49,6 +50,7 @@ pub(crate) struct World {
     pub(crate) url: String,
     pub(crate) app: App,
     pub(crate) operators: Operators,
+    pub(crate) sources: Arc<Watched>,
     _running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -71,7 +73,8 @@ impl World {
         change(&mut setup);
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(folder.path().join("redrive.db")).await.unwrap());
-        let sources: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("uploads")).await.unwrap());
+        let place = Watched::new(Folder::open(folder.path().join("uploads")).await.unwrap());
+        let sources: Arc<dyn Blobs> = place.clone();
         let results: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("results")).await.unwrap());
         let fake = FakeGateway::start(setup.mappings).await;
         let gateway = Gateway::new(GatewayOptions {
@@ -112,6 +115,7 @@ impl World {
             url,
             app,
             operators,
+            sources: place,
             _running: running,
             stop: Some(stop),
             serving: Some(serving),

@@ -29,7 +29,7 @@ pub async fn b4_an_open_breaker_holds_its_jobs_and_costs_them_nothing(h: &dyn Ha
         assert_eq!((row.state, row.shown), (State::Queued, Shown::Held));
         assert_eq!((row.attempt, row.due_at, row.token), (before.attempt, before.due_at, before.token));
     }
-    let held = all_jobs(&*k.store, JobFilter { shown: Some(Shown::Held), ..JobFilter::default() }).await;
+    let held = all_jobs(&*k.store, JobFilter { shown: vec![Shown::Held], ..JobFilter::default() }).await;
     assert_eq!(held.iter().map(|row| row.id).collect::<Vec<_>>(), [fresh, tried]);
     assert_eq!(k.store.queue().await.unwrap().held, 2);
     k.audit().await;

@@ -2,12 +2,12 @@
 
 use redrive_model::{BatchState, Code};
 use redrive_store::{
-    DeadFilter, Enqueue, JobFilter, NewAct, NewJob, PageRequest, Payload, Progress, ReplayCounts, RetryBy,
-    StoreError,
+    DeadFilter, Enqueue, JobFilter, LastFailure, NewAct, NewJob, PageRequest, Payload, Progress,
+    ReplayCounts, RetryBy, StoreError,
 };
 
 use crate::Harness;
-use crate::kit::{Kit, ids, target};
+use crate::kit::{Kit, ids, secs, target};
 
 fn act(subject: &str) -> NewAct {
     NewAct {
@@ -64,6 +64,25 @@ pub async fn settings_are_set_changed_and_taken_back(h: &dyn Harness) {
     }
 }
 
+/// Of many who give a setting its first value at once one is heard, and all of them hear which.
+pub async fn of_many_first_values_of_a_setting_one_holds(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let values: Vec<String> = (0..16).map(|n| format!("value {n}")).collect();
+    let asked = values.iter().map(|value| k.store.first_setting("token", value, value));
+    let heard: Vec<String> =
+        futures::future::join_all(asked).await.into_iter().map(|answer| answer.unwrap()).collect();
+    let held = k.store.settings("token").await.unwrap().remove(0);
+    assert!(values.contains(&held.value) && held.by == held.value, "{held:?}");
+    assert!(heard.iter().all(|value| *value == held.value), "{heard:?}");
+    k.store.set_setting("token", Some("later"), "ann").await.unwrap();
+    assert_eq!(k.store.first_setting("token", "first", "bob").await.unwrap(), "later");
+    assert_eq!(k.store.settings("token").await.unwrap()[0].by, "ann");
+    k.store.set_setting("token", None, "ann").await.unwrap();
+    assert_eq!(k.store.first_setting("token", "first", "bob").await.unwrap(), "first");
+    let refused = k.store.first_setting("pause/work", "1", "ann").await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+}
+
 /// Input and saved state can be read; a job that is not there carries nothing.
 pub async fn what_a_job_carries_can_be_read(h: &dyn Harness) {
     let k = Kit::new(h);
@@ -80,6 +99,43 @@ pub async fn what_a_job_carries_can_be_read(h: &dyn Harness) {
         many.iter().map(|one| one.as_ref().map(|payload| payload.input.as_slice())).collect();
     assert_eq!(inputs, [Some(&b"other"[..]), None, Some(b"\x00input\xff"), Some(b"other")], "in their order");
     assert!(k.store.payloads(Vec::new()).await.unwrap().is_empty());
+}
+
+/// The newest failure of each job is read at once: also one that was followed by better attempts, and none where none was.
+pub async fn the_newest_failure_of_each_job_is_read_at_once(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (never, once) = (k.put_n(1).await[0], k.put_n(1).await[0]);
+    for claimed in k.claim(2).await {
+        match claimed.lease.job == never {
+            true => k.complete(&claimed).await,
+            false => k.fail(&claimed, Code::GwTimeout).await,
+        };
+    }
+    let at_first = k.now().await;
+    let twice = k.put_n(1).await[0];
+    k.fail(&k.claim_one().await, Code::GwTimeout).await;
+    k.advance(secs(60)).await;
+    for claimed in k.claim(2).await {
+        match claimed.lease.job == twice {
+            true => k.fail(&claimed, Code::Gw5xx).await,
+            false => k.complete(&claimed).await,
+        };
+    }
+    let at_last = k.now().await;
+    let waits = k.put_n(1).await[0];
+    let wanted = vec![twice, never, k.id(), once, waits, twice];
+    let first = Some(LastFailure { code: Code::GwTimeout, at: at_first });
+    let last = Some(LastFailure { code: Code::Gw5xx, at: at_last });
+    let found = k.store.last_failures(wanted.clone()).await.unwrap();
+    assert_eq!(found, [last, None, None, first, None, last], "in their order");
+    assert!(k.store.last_failures(Vec::new()).await.unwrap().is_empty());
+    for (id, found) in wanted.into_iter().zip(found) {
+        let rows = k.store.attempts(id).await.unwrap();
+        let newest =
+            rows.iter().rev().find_map(|row| Some(LastFailure { code: row.code?, at: row.ended_at }));
+        assert_eq!(found, newest);
+    }
+    k.audit().await;
 }
 
 /// The jobs of a replay are counted by where they are, and found by it.

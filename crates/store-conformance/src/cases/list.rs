@@ -31,20 +31,20 @@ pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
         (JobFilter { workload: Some(workload("nothing")), ..all() }, vec![]),
         (JobFilter { owner: Some(owner("bob")), ..all() }, vec![bob]),
         (JobFilter { owner: Some(owner("eve")), ..all() }, vec![]),
-        (JobFilter { shown: Some(Shown::Failed), ..all() }, vec![bob, ann]),
-        (JobFilter { shown: Some(Shown::Cancelled), ..all() }, vec![second]),
-        (JobFilter { shown: Some(Shown::Queued), ..all() }, vec![first]),
-        (JobFilter { shown: Some(Shown::Partial), ..all() }, vec![]),
+        (JobFilter { shown: vec![Shown::Failed], ..all() }, vec![bob, ann]),
+        (JobFilter { shown: vec![Shown::Cancelled], ..all() }, vec![second]),
+        (JobFilter { shown: vec![Shown::Queued], ..all() }, vec![first]),
+        (JobFilter { shown: vec![Shown::Partial], ..all() }, vec![]),
         (JobFilter { code: Some(Code::Gw4xx), ..all() }, vec![ann]),
         (JobFilter { code: Some(Code::InvalidMapping), ..all() }, vec![ann]),
         (JobFilter { code: Some(Code::GwTimeout), ..all() }, vec![]),
-        (JobFilter { code: Some(Code::HandlerFailed), shown: Some(Shown::Queued), ..all() }, vec![]),
+        (JobFilter { code: Some(Code::HandlerFailed), shown: vec![Shown::Queued], ..all() }, vec![]),
         (JobFilter { batch: Some(batch), ..all() }, vec![second, first]),
-        (JobFilter { batch: Some(batch), shown: Some(Shown::Cancelled), ..all() }, vec![second]),
+        (JobFilter { batch: Some(batch), shown: vec![Shown::Cancelled], ..all() }, vec![second]),
         (JobFilter { batch: Some(k.batch_id()), ..all() }, vec![]),
         (JobFilter { since: Some(noon), ..all() }, vec![second, first]),
         (JobFilter { owner: Some(owner("ann")), since: Some(noon), ..all() }, vec![]),
-        (JobFilter { owner: Some(owner("ann")), shown: Some(Shown::Failed), ..all() }, vec![ann]),
+        (JobFilter { owner: Some(owner("ann")), shown: vec![Shown::Failed], ..all() }, vec![ann]),
         (text("scan"), vec![first, ann]),
         (text("SCAN"), vec![first, ann]),
         (text("100%"), vec![ann]),
@@ -69,12 +69,32 @@ pub async fn each_shown_state_finds_its_own(h: &dyn Harness) {
     let by_state = one_of_each_shown_state(&k).await;
     for &shown in Shown::ALL {
         let expected: Vec<JobId> = by_state.iter().filter(|(s, _)| *s == shown).map(|(_, id)| *id).collect();
-        let filter = JobFilter { shown: Some(shown), ..JobFilter::default() };
+        let filter = JobFilter { shown: vec![shown], ..JobFilter::default() };
         let rows = all_jobs(&*k.store, filter).await;
         assert!(rows.iter().all(|row| row.shown == shown), "{rows:#?}");
         assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), expected, "{shown}");
         for id in expected {
             assert_eq!(k.row(id).await.shown, shown);
+        }
+    }
+    k.audit().await;
+}
+
+/// Several shown states find the jobs of each, newest first, in pages of any size.
+pub async fn several_shown_states_find_the_jobs_of_each(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let by_state = one_of_each_shown_state(&k).await;
+    let mut sets: Vec<Vec<Shown>> = vec![Shown::ALL.to_vec(), vec![Shown::Failed; 3]];
+    for (n, &one) in Shown::ALL.iter().enumerate() {
+        sets.extend(Shown::ALL.iter().skip(n + 1).map(|&other| vec![other, one]));
+        sets.push(Shown::ALL.iter().copied().filter(|&shown| shown != one).collect());
+    }
+    for shown in sets {
+        let expected: Vec<JobId> =
+            by_state.iter().filter(|(one, _)| shown.contains(one)).map(|(_, id)| *id).collect();
+        let filter = JobFilter { shown, ..JobFilter::default() };
+        for limit in [1, 50] {
+            assert_eq!(pages(&k, &filter, limit).await, expected, "{filter:?} in pages of {limit}");
         }
     }
     k.audit().await;
@@ -111,7 +131,7 @@ pub async fn pages_give_every_job_exactly_once(h: &dyn Harness) {
     for (filter, expected) in [
         (JobFilter::default(), &all),
         (JobFilter { owner: Some(owner("ann")), ..JobFilter::default() }, &anns),
-        (JobFilter { shown: Some(Shown::Queued), ..JobFilter::default() }, &all),
+        (JobFilter { shown: vec![Shown::Queued], ..JobFilter::default() }, &all),
     ] {
         for limit in [1, 10, 27, 53, 1_000_000_000] {
             let seen = pages(&k, &filter, limit).await;

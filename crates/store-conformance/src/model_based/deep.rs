@@ -31,7 +31,7 @@ async fn by_filter(
     wanted: &Wanted,
 ) -> Result<(), Broken> {
     // Short pages where there is most to list, so that they are turned.
-    let limit = if filter.shown.is_none() { 4 } else { 100 };
+    let limit = if filter.shown.is_empty() { 4 } else { 100 };
     let ids: Vec<JobId> = all_jobs(store, filter, limit).await?.iter().map(|row| row.id).collect();
     let rows = world.reference.job_rows();
     let expected: Vec<JobId> = rows.iter().rev().filter(|row| wanted(row)).map(|row| row.id).collect();
@@ -55,11 +55,14 @@ fn filters(world: &World) -> Vec<(String, JobFilter, Wanted)> {
     let mut all: Vec<(String, JobFilter, Wanted)> = Vec::new();
     let none = JobFilter::default;
     for shown in Shown::ALL.iter().copied() {
-        let filter = JobFilter { shown: Some(shown), ..none() };
+        let filter = JobFilter { shown: vec![shown], ..none() };
         all.push((format!("shown {shown}"), filter, Box::new(move |row| row.shown == shown)));
     }
     let workload = universe::workload(0);
-    let filter = JobFilter { workload: Some(workload.clone()), shown: Some(Shown::Queued), ..none() };
+    let shown = vec![Shown::Failed, Shown::WaitingRetry, Shown::Processing];
+    let filter = JobFilter { shown: shown.clone(), ..none() };
+    all.push(("several states".into(), filter, Box::new(move |row| shown.contains(&row.shown))));
+    let filter = JobFilter { workload: Some(workload.clone()), shown: vec![Shown::Queued], ..none() };
     let wanted = move |row: &JobRow| row.workload == workload && row.shown == Shown::Queued;
     all.push(("a workload, queued".into(), filter, Box::new(wanted)));
     let owner = Some(universe::owner(0));

@@ -1,5 +1,7 @@
 //! Jobs and batches: single rows and keyset pages.
 
+use std::borrow::Cow;
+
 use redrive_model::batch::{Counters, EndRule};
 use redrive_model::state::{Facts, shown};
 use redrive_model::{
@@ -28,7 +30,7 @@ pub(crate) async fn jobs(
 ) -> Result<Page<JobRow>, Fault> {
     let before = page.after::<JobId>()?;
     let limit = page.rows();
-    let statement = inner.sql.jobs.scanning(source(inner, filter).await?, &inner.schema);
+    let statement = inner.sql.jobs.scanning(&source(inner, filter).await?, &inner.schema);
     let rows = sqlx::query(statement)
         .bind(before.map(|id| id.as_uuid()))
         .bind(SCAN)
@@ -38,7 +40,7 @@ pub(crate) async fn jobs(
         .bind(filter.since.map(instant::to_millis))
         .bind(filter.code.map(Code::names))
         .bind(filter.text.as_deref())
-        .bind(filter.shown.map(Shown::as_str))
+        .bind(words(&filter.shown))
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.replay.map(|r| r.as_uuid()))
         .bind(filter.target.as_ref().map(|t| t.as_str()))
@@ -60,30 +62,42 @@ pub(crate) async fn jobs(
 }
 
 /// The most selective way to walk the jobs, newest first.
-async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<&'static str> {
+async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        return Ok(scan::BATCH);
+        return Ok(scan::BATCH.into());
     }
     if filter.replay.is_some() {
-        return Ok(scan::REPLAY);
+        return Ok(scan::REPLAY.into());
     }
     if filter.owner.is_some() {
-        return Ok(scan::OWNER);
+        return Ok(scan::OWNER.into());
     }
     if filter.code.is_some() {
-        return Ok(scan::FAILED);
+        return Ok(scan::FAILED.into());
     }
-    match filter.shown {
-        Some(Shown::Failed) => Ok(scan::FAILED),
-        Some(Shown::Cancelled) => Ok(scan::CANCELLED),
-        Some(Shown::Processing) => Ok(scan::PROCESSING),
-        Some(Shown::Queued | Shown::Scheduled | Shown::WaitingRetry | Shown::WaitingBatch | Shown::Held) => {
-            let queued: i64 =
-                sqlx::query_scalar(inner.sql.few_queued.text()).bind(SCAN).fetch_one(&inner.pool).await?;
-            Ok(if queued < SCAN { scan::QUEUED } else { scan::NEWEST })
-        }
-        Some(Shown::Complete | Shown::Partial) | None => Ok(scan::NEWEST),
+    let mut scans = Vec::new();
+    for state in filter.states() {
+        scans.push(match state {
+            State::Failed => scan::FAILED,
+            State::Cancelled => scan::CANCELLED,
+            State::Processing => scan::PROCESSING,
+            State::Queued if is_short(inner).await? => scan::QUEUED,
+            State::Queued | State::Complete => return Ok(scan::NEWEST.into()),
+        });
     }
+    Ok(scan::merged(&scans))
+}
+
+/// Whether the queue is short enough to be walked as a whole.
+async fn is_short(inner: &Inner) -> sqlx::Result<bool> {
+    let queued: i64 =
+        sqlx::query_scalar(inner.sql.few_queued.text()).bind(SCAN).fetch_one(&inner.pool).await?;
+    Ok(queued < SCAN)
+}
+
+/// The words of the wanted states; nothing when any will do.
+fn words(shown: &[Shown]) -> Option<Vec<&'static str>> {
+    (!shown.is_empty()).then(|| shown.iter().map(|shown| shown.as_str()).collect())
 }
 
 fn job_row(r: &PgRow) -> sqlx::Result<JobRow> {

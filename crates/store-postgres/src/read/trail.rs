@@ -1,8 +1,10 @@
 //! Attempts and events.
 
+use std::collections::HashMap;
+
 use redrive_model::decide::Rule;
-use redrive_model::{EventSeq, JobId, LeaseToken, WorkloadName, instant};
-use redrive_store::{AttemptRow, Event, EventKind, StoreError};
+use redrive_model::{Code, EventSeq, JobId, LeaseToken, WorkloadName, instant};
+use redrive_store::{AttemptRow, Event, EventKind, LastFailure, StoreError};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -33,6 +35,17 @@ pub(crate) async fn attempts(inner: &Inner, job: JobId) -> sqlx::Result<Vec<Atte
         })
     };
     rows.iter().map(read).collect()
+}
+
+pub(crate) async fn last_failures(inner: &Inner, jobs: &[JobId]) -> sqlx::Result<Vec<Option<LastFailure>>> {
+    let ids: Vec<Uuid> = jobs.iter().map(|job| job.as_uuid()).collect();
+    let rows = sqlx::query(inner.sql.last_failures.text()).bind(ids).fetch_all(&inner.pool).await?;
+    let mut found = HashMap::with_capacity(rows.len());
+    for r in &rows {
+        let failure = LastFailure { code: row::word(r, 1, Code::parse)?, at: row::at(r, 2)? };
+        found.insert(row::job(r, 0)?, failure);
+    }
+    Ok(jobs.iter().map(|job| found.get(job).copied()).collect())
 }
 
 pub(crate) async fn job_events(inner: &Inner, job: JobId) -> sqlx::Result<Vec<Event>> {

@@ -1,4 +1,5 @@
 -- {scan} picks a bounded number of ids, newest first, by the most selective index; the filters then look at those.
+-- What people see is the same law as `shown` in the model; the conformance suite compares them.
 WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
 scan AS MATERIALIZED ({scan}),
 rows AS (
@@ -25,17 +26,14 @@ found AS (
       AND ($7::text[] IS NULL OR failure_code = ANY ($7))
       AND ($8::text IS NULL OR strpos(lower(coalesce(label, '') COLLATE "C"), lower($8 COLLATE "C")) > 0
            OR replace(id::text, '-', '') = replace(lower($8 COLLATE "C"), '-', ''))
-      AND CASE $9::text
-            WHEN 'queued' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at <= now
-            WHEN 'scheduled' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > now
-                                  AND attempt = 0 AND started_at IS NULL
-            WHEN 'waiting_retry' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > now
-                                  AND (attempt > 0 OR started_at IS NOT NULL)
-            WHEN 'waiting_batch' THEN state = 'queued' AND awaits_batch IS NOT NULL
-            WHEN 'held' THEN state = 'queued' AND awaits_batch IS NULL AND held
-            WHEN 'partial' THEN false
-            ELSE $9::text IS NULL OR state = $9
-          END
+      AND ($9::text[] IS NULL OR CASE
+             WHEN state <> 'queued' THEN state
+             WHEN awaits_batch IS NOT NULL THEN 'waiting_batch'
+             WHEN held THEN 'held'
+             WHEN due_at > now AND (attempt > 0 OR started_at IS NOT NULL) THEN 'waiting_retry'
+             WHEN due_at > now THEN 'scheduled'
+             ELSE 'queued'
+           END = ANY ($9))
     ORDER BY id DESC LIMIT $10
 )
 SELECT f.*, m.last, m.looked

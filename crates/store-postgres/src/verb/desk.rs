@@ -20,6 +20,11 @@ pub(crate) async fn conclude_act(inner: &Inner, number: i64, outcome: &str) -> s
     query.execute(&inner.pool).await.map(drop)
 }
 
+pub(crate) async fn first_setting(inner: &Inner, key: &str, value: &str, by: &str) -> sqlx::Result<String> {
+    let query = sqlx::query_scalar(inner.sql.first_setting.text()).bind(key).bind(value).bind(by);
+    query.fetch_one(&inner.pool).await
+}
+
 pub(crate) async fn set_setting(inner: &Inner, key: &str, value: Option<&str>, by: &str) -> sqlx::Result<()> {
     let query = match value {
         Some(value) => sqlx::query(inner.sql.change_setting.text()).bind(key).bind(value).bind(by),

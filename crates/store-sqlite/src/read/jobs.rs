@@ -1,5 +1,7 @@
 //! Jobs, batches and breakers: single rows and keyset pages.
 
+use std::borrow::Cow;
+
 use redrive_model::batch::{Counters, EndRule};
 use redrive_model::breaker::Breaker;
 use redrive_model::state::{Facts, shown};
@@ -26,9 +28,8 @@ pub(crate) fn jobs(
     page: &PageRequest,
 ) -> Result<Page<JobRow>> {
     let before = page.after::<JobId>()?.map(|id| blob(id.as_uuid()));
-    let state = filter.shown.and_then(stopped).or(filter.code.map(|_| State::Failed));
-    let (scan, state) = source(conn, filter, state)?;
-    let statement = sql::JOBS.replace("{scan}", scan);
+    let scan = source(conn, filter)?;
+    let statement = sql::JOBS.replace("{scan}", &scan);
     let limit = page.rows();
     let owner = filter.owner.as_ref().map(|o| o.as_str());
     let batch = filter.batch.map(|b| blob(b.as_uuid()));
@@ -37,17 +38,14 @@ pub(crate) fn jobs(
     let codes = filter.code.map(super::names);
     let text = filter.text.as_deref();
     let (rows_wanted, now_ms) = (i64::try_from(limit).unwrap_or(50), instant::to_millis(now));
-    let shown = filter.shown.map(Shown::as_str);
+    let shown = words(&filter.shown);
     let since = filter.since.map(instant::to_millis);
     let workload = filter.workload.as_ref().map(|w| w.as_str());
-    let mut named: Vec<(&str, &dyn ToSql)> = named_params! {
+    let named: Vec<(&str, &dyn ToSql)> = named_params! {
         ":before": before, ":scan": SCAN, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch,
         ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":replay": replay, ":target": target, ":limit": rows_wanted,
     }
     .to_vec();
-    if state.is_some() {
-        named.push((":state", &state));
-    }
     let rows = list(conn, &statement, &*named, |row| {
         Ok((job_row(row, now)?, row::job(row, 32)?, row.get::<_, i64>(33)?))
     })?;
@@ -56,55 +54,50 @@ pub(crate) fn jobs(
         Some((last, _, _)) if rows.len() == limit => Some(last.id),
         Some((_, end, looked)) if *looked == SCAN => Some(*end),
         Some(_) => None,
-        None => super::end_of_scan(conn, "min(id)", scan, &named, |row| row::job(row, 0))?,
+        None => super::end_of_scan(conn, "min(id)", &scan, &named, |row| row::job(row, 0))?,
     };
     Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|id| id.to_string()) })
 }
 
 /// The most selective way to walk the jobs, newest first.
-fn source(
-    conn: &Connection,
-    filter: &JobFilter,
-    state: Option<State>,
-) -> Result<(&'static str, Option<&'static str>)> {
+fn source(conn: &Connection, filter: &JobFilter) -> Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        return Ok((scan::BATCH, None));
+        return Ok(scan::BATCH.into());
     }
     if filter.replay.is_some() {
-        return Ok((scan::REPLAY, None));
+        return Ok(scan::REPLAY.into());
     }
     if filter.owner.is_some() {
-        return Ok((scan::OWNER, None));
+        return Ok(scan::OWNER.into());
     }
-    if let Some(state) = state {
-        return Ok((scan::STOPPED, Some(state.as_str())));
+    if filter.code.is_some() {
+        return Ok(scan::FAILED.into());
     }
-    match filter.shown {
-        Some(Shown::Processing) => Ok((scan::PROCESSING, None)),
-        Some(Shown::Queued | Shown::Scheduled | Shown::WaitingRetry | Shown::WaitingBatch | Shown::Held) => {
-            let few = "SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' LIMIT ?1)";
-            let queued: i64 = find(conn, few, params![SCAN], |row| row.get(0))?.unwrap_or(0);
-            Ok((if queued < SCAN { scan::QUEUED } else { scan::NEWEST }, None))
-        }
-        Some(Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled) | None => {
-            Ok((scan::NEWEST, None))
-        }
+    let mut scans = Vec::new();
+    for state in filter.states() {
+        scans.push(match state {
+            State::Failed => scan::FAILED,
+            State::Cancelled => scan::CANCELLED,
+            State::Processing => scan::PROCESSING,
+            State::Queued if is_short(conn)? => scan::QUEUED,
+            State::Queued | State::Complete => return Ok(scan::NEWEST.into()),
+        });
     }
+    Ok(scan::merged(&scans))
 }
 
-fn stopped(shown: Shown) -> Option<State> {
-    match shown {
-        Shown::Failed => Some(State::Failed),
-        Shown::Cancelled => Some(State::Cancelled),
-        Shown::Queued
-        | Shown::Scheduled
-        | Shown::WaitingRetry
-        | Shown::WaitingBatch
-        | Shown::Held
-        | Shown::Processing
-        | Shown::Complete
-        | Shown::Partial => None,
-    }
+/// Whether the queue is short enough to be walked as a whole.
+fn is_short(conn: &Connection) -> Result<bool> {
+    let few =
+        "SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' LIMIT ?1)";
+    let queued: i64 = find(conn, few, params![SCAN], |row| row.get(0))?.unwrap_or(0);
+    Ok(queued < SCAN)
+}
+
+/// The words of the wanted states as a JSON list; nothing when any will do.
+fn words(shown: &[Shown]) -> Option<String> {
+    let words: Vec<&str> = shown.iter().map(|shown| shown.as_str()).collect();
+    (!words.is_empty()).then(|| serde_json::to_string(&words).unwrap_or_default())
 }
 
 fn job_row(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<JobRow> {

@@ -1,8 +1,8 @@
 //! Attempts and events.
 
 use redrive_model::decide::Rule;
-use redrive_model::{EventSeq, JobId, LeaseToken, WorkloadName, instant};
-use redrive_store::{AttemptRow, Event, EventKind, Result, StoreError};
+use redrive_model::{Code, EventSeq, JobId, LeaseToken, WorkloadName, instant};
+use redrive_store::{AttemptRow, Event, EventKind, LastFailure, Result, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use crate::row::{self, blob};
@@ -28,6 +28,12 @@ pub(crate) fn attempts(conn: &Connection, job: JobId) -> Result<Vec<AttemptRow>>
             policy: row.get(13)?,
             late: row.get(14)?,
         })
+    })
+}
+
+pub(crate) fn last_failure(conn: &Connection, job: JobId) -> Result<Option<LastFailure>> {
+    find(conn, sql::LAST_FAILURE, params![blob(job.as_uuid())], |row| {
+        Ok(LastFailure { code: row::word(row, 0, Code::parse)?, at: row::at(row, 1)? })
     })
 }
 

@@ -1,4 +1,5 @@
 -- {scan} picks a bounded number of ids, newest first, by the most selective index; the filters then look at those.
+-- What people see is the same law as `shown` in the model; the conformance suite compares them.
 WITH scan AS MATERIALIZED ({scan}),
 rows AS (
     SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, iif(j.state = 'processing', j.leased_by, NULL),
@@ -21,15 +22,12 @@ WHERE (:workload IS NULL OR workload = :workload)
   AND (:codes IS NULL OR failure_code IN (SELECT value FROM json_each(:codes)))
   AND (:text IS NULL OR instr(lower(coalesce(label, '')), lower(:text)) > 0
        OR lower(hex(id)) = replace(lower(:text), '-', ''))
-  AND CASE :shown
-        WHEN 'queued' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at <= :now
-        WHEN 'scheduled' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > :now
-                              AND attempt = 0 AND started_at IS NULL
-        WHEN 'waiting_retry' THEN state = 'queued' AND awaits_batch IS NULL AND NOT held AND due_at > :now
-                              AND (attempt > 0 OR started_at IS NOT NULL)
-        WHEN 'waiting_batch' THEN state = 'queued' AND awaits_batch IS NOT NULL
-        WHEN 'held' THEN state = 'queued' AND awaits_batch IS NULL AND held
-        WHEN 'partial' THEN 0
-        ELSE :shown IS NULL OR state = :shown
-      END
+  AND (:shown IS NULL OR CASE
+         WHEN state <> 'queued' THEN state
+         WHEN awaits_batch IS NOT NULL THEN 'waiting_batch'
+         WHEN held THEN 'held'
+         WHEN due_at > :now AND (attempt > 0 OR started_at IS NOT NULL) THEN 'waiting_retry'
+         WHEN due_at > :now THEN 'scheduled'
+         ELSE 'queued'
+       END IN (SELECT value FROM json_each(:shown)))
 ORDER BY id DESC LIMIT :limit

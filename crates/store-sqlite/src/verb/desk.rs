@@ -18,6 +18,12 @@ pub(crate) fn conclude_act(tx: &Tx<'_>, number: i64, outcome: &str) -> Result<()
     execute(tx.conn, sql::CONCLUDE_ACT, params![number, outcome]).map(drop)
 }
 
+pub(crate) fn first_setting(tx: &Tx<'_>, key: &str, value: &str, by: &str) -> Result<String> {
+    validate_setting(key)?;
+    find(tx.conn, sql::FIRST_SETTING, params![key, value, by, tx.now], |row| row.get(0))?
+        .ok_or_else(|| StoreError::Internal("a setting that was set has no value".into()))
+}
+
 pub(crate) fn set_setting(tx: &Tx<'_>, key: &str, value: Option<&str>, by: &str) -> Result<()> {
     validate_setting(key)?;
     match value {

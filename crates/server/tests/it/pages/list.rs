@@ -68,6 +68,14 @@ async fn the_form_keeps_what_was_asked_and_pages_go_on_from_there() {
         path = next;
     }
     assert_eq!(seen, ["good 2.pdf", "good 1.pdf", "good 0.pdf"]);
+    let several = visit(&mut client, "/jobs?status=failed&status=held,cancelled").await;
+    assert_eq!(several.all("tr[data-job]").len(), 1);
+    let chosen = several.one("#status option[selected]");
+    assert_eq!(
+        (chosen.attr("value"), text(chosen).as_str()),
+        (Some("failed,held,cancelled"), "Failed, Held, Cancelled")
+    );
+    assert_eq!(several.one("#jobs").attr("hx-get"), Some("/jobs?status=failed%2Cheld%2Ccancelled"));
     let nothing = visit(&mut client, "/jobs?q=nowhere").await;
     assert_eq!(nothing.text(".empty p"), "No job matches.");
     let fresh = visit(&mut world.client(), "/jobs").await;
@@ -112,6 +120,48 @@ async fn what_cannot_be_tried_again_says_why() {
     assert_eq!(page.all(&format!("form[action='/jobs/{can}/retry'][method=post]")).len(), 1);
     let how = page.text(&format!("#job-{can} .how"));
     assert!(how.starts_with("Failed after 1 attempt Couldn’t convert this file"), "{how}");
+}
+
+#[tokio::test]
+async fn a_list_that_is_kept_fresh_asks_for_each_source_once() {
+    let world = World::start().await;
+    world.gateway.mood(Mood::Refuses);
+    let mut client = world.client();
+    let mut ids = Vec::new();
+    for n in 0..12 {
+        ids.push(world.converted(&mut client, &format!("{n}.pdf"), &pdf(n)).await);
+    }
+    world.sources.asked();
+    visit(&mut client, "/jobs").await;
+    assert_eq!(world.sources.asked(), 12);
+    for path in ["/jobs", "/jobs?status=failed", "/", &format!("/jobs/{}", ids[0])] {
+        visit(&mut client, path).await;
+        assert_eq!(world.sources.asked(), 0, "{path}");
+    }
+    // Whoever retries learns that it is gone, and so does the list.
+    std::fs::remove_file(world.folder.path().join("uploads").join(format!("{}.pdf", ids[3]))).unwrap();
+    assert_eq!(client.post(&format!("/api/jobs/{}/retry", ids[3])).await.code(), "EXPIRED");
+    world.sources.asked();
+    let page = visit(&mut client, "/jobs").await;
+    assert_eq!(page.one(&format!("#retry-{}", ids[3])).attr("aria-disabled"), Some("true"));
+    assert_eq!((page.all("button[aria-disabled]").len(), world.sources.asked()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_place_that_is_silent_keeps_no_list_waiting() {
+    let world = World::start().await;
+    world.gateway.mood(Mood::Refuses);
+    let mut client = world.client();
+    for n in 0..12 {
+        world.converted(&mut client, &format!("{n}.pdf"), &pdf(n)).await;
+    }
+    world.sources.asked();
+    world.sources.fall_silent();
+    for _ in 0..3 {
+        let page = visit(&mut client, "/jobs").await;
+        assert_eq!(page.all("button[aria-disabled]").len(), 0, "a retry may be tried");
+    }
+    assert!(world.sources.asked() <= 8, "few questions are on their way at once");
 }
 
 #[tokio::test]

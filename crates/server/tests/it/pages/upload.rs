@@ -109,3 +109,42 @@ async fn a_form_from_elsewhere_or_without_files_is_refused() {
         assert_eq!((page.answer.status, page.text(".fine a").as_str()), (400, code));
     }
 }
+
+#[tokio::test]
+async fn a_file_that_the_script_does_not_send_leaves_the_same_row_as_one_that_was_sent() {
+    let world = World::with(|setup| setup.limits.max_upload = 2_000).await;
+    let mut client = world.client();
+    let large = [&pdf(1)[..], &[b' '; 3_000]].concat();
+    let sent = client.form(&[("mapping", None, b"alto"), ("file", Some("sent.pdf"), &large)], &[]).await;
+    let tell = |name: &str, mapping: &str, bytes: &str| {
+        let text = format!("name={name}&mapping={mapping}&bytes={bytes}");
+        (text, [("content-type", "application/x-www-form-urlencoded")])
+    };
+    let unsent = async |client: &mut Client, (body, headers): (String, [(&str, &str); 1])| {
+        let request = client.request("POST", "/upload/unsent").body(body);
+        client.send(request.header(headers[0].0, headers[0].1)).await
+    };
+    let answer = unsent(&mut client, tell("..%2Ftold%00.pdf", "alto", "3000000000")).await;
+    assert_eq!(
+        (answer.status, answer.code(), &answer.json()["detail"]),
+        (413, sent.code(), &sent.json()["detail"])
+    );
+    let jobs = client.get("/api/jobs").await.json();
+    let [told, sent] = [&jobs["jobs"][0], &jobs["jobs"][1]];
+    assert_eq!(told["id"], answer.json()["job_id"]);
+    assert_eq!((told["filename"].as_str(), told["bytes"].as_u64()), (Some("told.pdf"), Some(3_000_000_000)));
+    for field in ["status", "error", "mapping", "can_retry", "attempt"] {
+        assert_eq!(told[field], sent[field], "{field}");
+    }
+    // What could be sent is not refused unseen, and rubbish leaves nothing.
+    for (told, code) in [
+        (tell("a.pdf", "text", "2000"), "VALIDATION_INVALID_FIELD"),
+        (tell("a.pdf", "nope", "5000"), "VALIDATION_UNKNOWN_MAPPING"),
+        (tell("a.pdf", "text", "-1"), "VALIDATION_MALFORMED"),
+        (tell("a.pdf", "text", "5000&owner=ann"), "VALIDATION_MALFORMED"),
+    ] {
+        let said = told.0.clone();
+        assert_eq!(unsent(&mut client, told).await.code(), code, "{said}");
+    }
+    assert_eq!(client.get("/api/jobs").await.json()["jobs"].as_array().unwrap().len(), 2);
+}
