@@ -47,7 +47,8 @@ pub(crate) fn start(values: &Values, usual: Usual) {
     let layer = if text {
         lines.with_ansi(io::stderr().is_terminal()).with_filter(filter).boxed()
     } else {
-        lines.json().flatten_event(true).with_filter(filter).boxed()
+        // Where in the code it was said would be called `target` too, and a target is something else here.
+        lines.json().flatten_event(true).with_target(false).with_filter(filter).boxed()
     };
     drop(tracing::subscriber::set_global_default(Registry::default().with(layer)));
 }

@@ -125,7 +125,9 @@ impl Call {
         }
     }
 
-    const fn is_failure(self) -> bool {
+    /// Whether it speaks against the target.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
         matches!(self, Self::ServerError | Self::Unreachable)
     }
 }

@@ -211,7 +211,9 @@ async fn blame(
     }
     let Some(target) = &blamed else { return };
     let wait = failure.retry_after.unwrap_or(SHORT_WAIT).min(registered.rules.policy.retry_after_cap);
-    if failure.code.class() == Class::Throttled {
+    if call.is_failure() {
+        breakers::failed(worker).await;
+    } else if failure.code.class() == Class::Throttled {
         breakers::throttle(worker, target, wait).await;
     } else if call == Call::Busy {
         breakers::busy(worker, target, wait).await;

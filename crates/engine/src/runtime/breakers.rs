@@ -1,6 +1,7 @@
 //! How calls to targets end, counted for everybody: shared rows, changed by compare-and-swap.
 //!
-//! Results are gathered here and written about once a second. Any worker may open a breaker; only the one fenced probe,
+//! Successes are gathered here and written about once a second. A failure is written before its slot is free again, so that no
+//! more jobs find out that a target is down than it takes. Any worker may open a breaker; only the one fenced probe,
 //! or a person, closes it.
 
 use std::collections::HashMap;
@@ -10,7 +11,6 @@ use std::time::Duration;
 use redrive_model::breaker::{Breaker, Call, Probe};
 use redrive_model::{Target, TargetSet, Timestamp, instant};
 use redrive_store::{BreakerRow, Lease, Store, StoreError, Swapped};
-use tokio::sync::Notify;
 
 use super::Worker;
 use crate::ids;
@@ -26,7 +26,8 @@ const TRIES: u32 = 10;
 #[derive(Default)]
 pub(crate) struct Breakers {
     state: Mutex<State>,
-    urgent: Notify,
+    /// One writes at a time: whoever waits here knows that what it noted is written.
+    writing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -66,10 +67,6 @@ impl Breakers {
         let pending = state.pending.entry(target.clone()).or_default();
         if pending.len() < MOST_PENDING {
             pending.push((call, epoch));
-        }
-        drop(state);
-        if call == Call::Unreachable {
-            self.urgent.notify_one();
         }
     }
 
@@ -113,7 +110,6 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     loop {
         let stopped = tokio::select! {
             () = tokio::time::sleep(FLUSH.mul_f64(0.8 + 0.4 * ids::fraction())) => false,
-            () = worker.breakers.urgent.notified() => false,
             () = worker.stopped.cancelled() => true,
         };
         flush(&worker).await;
@@ -124,8 +120,15 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     }
 }
 
+/// A call failed: writes that down, and gives back what would call the same target next.
+pub(crate) async fn failed(worker: &Worker) {
+    flush(worker).await;
+    super::give_held_back(worker).await;
+}
+
 /// Writes down what has gathered.
 pub(crate) async fn flush(worker: &Worker) {
+    let _one = worker.breakers.writing.lock().await;
     let pending = std::mem::take(&mut worker.breakers.state().pending);
     for (target, calls) in pending {
         let config = (worker.options.breaker)(&target);

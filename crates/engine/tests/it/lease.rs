@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redrive_engine::model::decide::DeadReason;
-use redrive_engine::model::{Code, State};
+use redrive_engine::model::{Code, State, instant};
 use redrive_engine::{Done, Failure, Options};
 use tokio::sync::Semaphore;
 
@@ -35,6 +35,32 @@ async fn a_lease_is_kept_as_long_as_its_handler_runs() {
     bench.until_row(id, |row| row.lease_expires_at.is_some_and(|at| at >= thrice)).await;
     gate.add_permits(1);
     assert_eq!(bench.until(id, State::Complete).await.attempt, 1);
+    assert_eq!(bench.outcomes(id).await, ["complete"], "nobody else had it meanwhile");
+}
+
+/// A lease is worth three beats at least: two may be lost on the way and it still stands.
+///
+/// Also covers: T12.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_extended_three_times_before_it_would_end() {
+    const LEASE: Duration = Duration::from_secs(3);
+    let bench = Bench::new().await;
+    let engine = bench.engine_with(Options { lease_ttl: LEASE, ..quick() }).await;
+    engine.register(Does::new(|_, _| std::future::pending::<Result<Done, Failure>>()));
+    let id = engine.enqueue(&Task::n(1)).await.unwrap();
+    let _running = engine.start();
+    let claimed = bench.until(id, State::Processing).await;
+    // From the claim to the first beat it is any time; between two beats it is a beat, or more on a busy machine.
+    let mut last = claimed.lease_expires_at;
+    let mut beats = Vec::new();
+    for _ in 0..5 {
+        let row = bench.until_row(id, |row| row.lease_expires_at > last).await;
+        assert_eq!((row.token, row.attempt), (claimed.token, 1), "it is the same lease");
+        beats.push(instant::between(last.unwrap(), row.lease_expires_at.unwrap()));
+        last = row.lease_expires_at;
+    }
+    let beat = beats[1..].iter().min().unwrap();
+    assert!(*beat <= LEASE / 3, "{beats:?}");
 }
 
 /// The worker is gone with its job; another engine takes it back, charges the attempt and a crash, and runs it.

@@ -14,6 +14,7 @@ mod desk;
 mod drain;
 mod kit;
 mod lease;
+mod opening;
 mod permanent;
 mod projector;
 mod replay;

@@ -1,12 +1,13 @@
 //! Who asks: an anonymous session, made on the first visit and kept in a cookie.
 //!
 //! A request is looked at only when a handler wants to know ([`Visit::known`]), and a session is begun only when one is needed
-//! ([`Visit::open`]). An id that we did not make, or whose time is over, is never adopted: its bearer gets a fresh one.
+//! ([`Visit::open`]), or, for what somebody brings, when there is something to own ([`Guest`]). An id that we did not make, or whose time is over, is never adopted: its bearer gets a fresh one.
 //!
 //! An operator is a session that may see more: one with a token, or one whose browser has signed in. Without a session of its own
 //! it owns what it uploads as `operator`.
 
 mod cookie;
+mod guest;
 mod secret;
 
 use std::net::IpAddr;
@@ -28,6 +29,7 @@ use crate::rates::too_often;
 use crate::refusal::Refusal;
 
 pub(crate) use cookie::Jar;
+pub(crate) use guest::Guest;
 pub(crate) use secret::Secret;
 
 /// Whose operators' jobs are, when no session is there to own them.
@@ -115,9 +117,10 @@ struct Inner {
     /// What a browser that has signed in brings.
     signed_in: Option<SessionKey>,
     known: OnceCell<Option<Session>>,
-    opened: OnceCell<Session>,
-    /// Made by this request, for its cookie.
-    made: OnceLock<Secret>,
+    /// Made by this request for somebody without a session.
+    fresh: OnceCell<(Secret, Session)>,
+    /// Whether the fresh one is in the store: only then it has a cookie.
+    written: OnceCell<()>,
     /// Ended by this request.
     ended: OnceLock<()>,
     /// Signed in or out by this request.
@@ -176,18 +179,41 @@ impl Visit {
 
     /// The session that the request came with, or a fresh one.
     async fn open(&self, app: &App) -> Result<Session, Refusal> {
+        let session = self.known_or_fresh(app).await?;
+        self.write(app).await?;
+        Ok(session)
+    }
+
+    /// The session that the request came with, or a fresh one that is not written yet.
+    async fn known_or_fresh(&self, app: &App) -> Result<Session, Refusal> {
         if let Some(session) = self.known(app).await? {
             return Ok(session);
         }
-        let opened = self.0.opened.get_or_try_init(|| async {
+        let fresh = self.0.fresh.get_or_try_init(|| async {
             app.meters().sessions.take(&self.0.from, 1.0).map_err(too_often)?;
             let secret = Secret::fresh()?;
             let session = Session::of(secret.key())?;
-            app.desk().open_session(session.key).await?;
-            let _ = self.0.made.set(secret);
-            Ok::<_, Refusal>(session)
+            Ok::<_, Refusal>((secret, session))
         });
-        opened.await.cloned()
+        fresh.await.map(|(_, session)| session.clone())
+    }
+
+    /// Whether the session of the request is in the store.
+    fn is_written(&self) -> bool {
+        self.0.fresh.get().is_none() || self.0.written.initialized()
+    }
+
+    /// Writes a fresh session, once. Its cookie goes with the answer.
+    async fn write(&self, app: &App) -> Result<(), Refusal> {
+        let Some((_, session)) = self.0.fresh.get() else { return Ok(()) };
+        let written = self.0.written.get_or_try_init(|| app.desk().open_session(session.key));
+        written.await.copied()
+    }
+
+    /// The secret of a session that this request has begun, for its cookie.
+    fn begun(&self) -> Option<&Secret> {
+        let written = self.0.written.initialized();
+        self.0.fresh.get().filter(|_| written).map(|(secret, _)| secret)
     }
 
     /// The cookie goes with this answer.
@@ -216,8 +242,8 @@ pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Ne
         token: operator::sent_token(headers),
         signed_in: signed_in.map(|secret| app.operators().session_key(&secret)),
         known: OnceCell::new(),
-        opened: OnceCell::new(),
-        made: OnceLock::new(),
+        fresh: OnceCell::new(),
+        written: OnceCell::new(),
         ended: OnceLock::new(),
         operator_made: OnceLock::new(),
         operator_ended: OnceLock::new(),
@@ -225,9 +251,9 @@ pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Ne
     request.extensions_mut().insert(peer);
     request.extensions_mut().insert(visit.clone());
     let mut response = next.run(request).await;
-    let cookie = |jar: Jar, ended: &OnceLock<()>, made: &OnceLock<Secret>, life: SessionLife| match (
+    let cookie = |jar: Jar, ended: &OnceLock<()>, made: Option<&Secret>, life: SessionLife| match (
         ended.get(),
-        made.get(),
+        made,
     ) {
         (Some(()), _) => jar.removed(),
         (None, Some(secret)) => jar.cookie(secret, life.absolute),
@@ -235,8 +261,8 @@ pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Ne
     };
     let (inner, limits) = (&visit.0, app.limits());
     let cookies = [
-        cookie(jar, &inner.ended, &inner.made, limits.session),
-        cookie(jar.operator(), &inner.operator_ended, &inner.operator_made, limits.operator_session),
+        cookie(jar, &inner.ended, visit.begun(), limits.session),
+        cookie(jar.operator(), &inner.operator_ended, inner.operator_made.get(), limits.operator_session),
     ];
     for cookie in cookies.into_iter().flatten() {
         response.headers_mut().append(header::SET_COOKIE, cookie);

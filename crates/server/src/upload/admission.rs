@@ -9,21 +9,23 @@ use crate::app::App;
 use crate::pulse;
 use crate::rates::too_often;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{Guest, Session};
 
 /// Lets an upload of so many bytes begin, as far as the client says how many. The answer is its place.
-pub(crate) async fn admit(app: &App, session: &Session, coming: u64) -> Result<Slot, Refusal> {
+pub(crate) async fn admit(app: &App, guest: &Guest, coming: u64) -> Result<Slot, Refusal> {
     if *app.stopping().borrow() {
         return Err(overloaded("The server is about to stop."));
     }
-    let slot = app.slots().take(session.owner());
+    let slot = app.slots().take(guest.owner());
     let slot = slot.ok_or_else(|| overloaded("Too many uploads at once."))?;
     // Quotas are for strangers.
-    if !session.is_operator() {
-        within_quota(app, session).await?;
-        app.meters().bytes.take(session.owner(), coming as f64).map_err(|wait| {
+    if !guest.is_operator() {
+        if let Some(session) = guest.known() {
+            within_quota(app, session).await?;
+        }
+        app.meters().bytes.take(guest.owner(), coming as f64).map_err(|wait| {
             let refusal = too_often(wait);
-            tracing::info!(event = "upload.bytes_quota", owner = %session.owner());
+            tracing::info!(event = "upload.bytes_quota", owner = %guest.owner());
             refusal
         })?;
     }

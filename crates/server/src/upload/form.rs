@@ -14,7 +14,7 @@ use super::{admission, announced, commit, form_boundary, name, reject, too_large
 use crate::app::App;
 use crate::deadline::to_its_end;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::Guest;
 
 /// Files in one form.
 const MOST_FILES: usize = 200;
@@ -30,13 +30,13 @@ pub(crate) struct Handed {
 /// Takes every file of the form. What is wrong with the form as a whole is a refusal; files that were taken before stay taken.
 pub(crate) async fn hand_in(
     app: &App,
-    session: &Session,
+    guest: &Guest,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Vec<Handed>, Refusal> {
     let boundary = form_boundary(headers)?;
     let limit = app.limits().max_upload;
-    let _place = admission::admit(app, session, announced(headers).unwrap_or(0)).await?;
+    let _place = admission::admit(app, guest, announced(headers).unwrap_or(0)).await?;
     let most = limit.saturating_mul(MOST_FILES as u64);
     let mut form = Multipart::new(body, &boundary, most).most_parts(MOST_FILES + 1);
     let (mut handed, mut mapping) = (Vec::new(), None);
@@ -51,7 +51,7 @@ pub(crate) async fn hand_in(
             ("file", Some(filename)) => {
                 let mapping = mapping.clone().unwrap_or_else(|| app.mappings().default_name());
                 let name = name::display(&filename);
-                let outcome = one(app, session, &mut form, name.clone(), mapping).await?;
+                let outcome = one(app, guest, &mut form, name.clone(), mapping).await?;
                 handed.push(Handed { name, outcome });
             }
             (_, _) => {
@@ -69,23 +69,27 @@ pub(crate) async fn hand_in(
 /// One file. The outer refusal ends the whole form, the inner one is about this file.
 async fn one(
     app: &App,
-    session: &Session,
+    guest: &Guest,
     form: &mut Multipart,
     name: String,
     mapping: String,
 ) -> Result<Result<UploadReply, Refusal>, Refusal> {
-    if let Err(refusal) = admission::within_quota(app, session).await {
+    if let Some(session) = guest.known()
+        && let Err(refusal) = admission::within_quota(app, session).await
+    {
         return Ok(Err(refusal));
     }
     match receive::store(app, form).await {
         Ok(sealed) => {
             let received = Received { sealed, name, mapping };
-            let done = to_its_end(commit(app.clone(), session.clone(), received, None)).await;
+            let session = guest.keep(app).await?;
+            let done = to_its_end(commit(app.clone(), session, received, None)).await;
             Ok(done.map(|(reply, _)| reply))
         }
         Err(Stopped::Request(refusal)) => Err(refusal),
         Err(Stopped::File { why, bytes }) => {
-            Ok(Err(reject(app, session.clone(), name, mapping, bytes, *why).await))
+            let session = guest.keep(app).await?;
+            Ok(Err(reject(app, session, name, mapping, bytes, *why).await))
         }
     }
 }

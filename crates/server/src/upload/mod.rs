@@ -31,7 +31,7 @@ pub(crate) use slots::Slots;
 use crate::app::App;
 use crate::deadline::to_its_end;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{Guest, Session};
 use crate::view;
 use receive::{Received, Refused};
 
@@ -65,7 +65,7 @@ pub(crate) struct UploadForm {
         (status = 503, description = "OVERLOADED", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn upload(
     State(app): State<App>,
-    session: Session,
+    guest: Guest,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Refusal> {
@@ -73,7 +73,7 @@ pub(crate) async fn upload(
     let key = idempotency_key(&headers)?;
     let announced = announced(&headers);
     let limit = app.limits().max_upload;
-    let place = admission::admit(&app, &session, announced.unwrap_or(0).min(limit)).await?;
+    let place = admission::admit(&app, &guest, announced.unwrap_or(0).min(limit)).await?;
     // The file is counted where it is written, and everything else is small: there is no third limit.
     let form = Multipart::new(body, &boundary, u64::MAX);
     let too_long = announced.is_some_and(|bytes| bytes > limit.saturating_add(AROUND));
@@ -81,16 +81,17 @@ pub(crate) async fn upload(
         Ok(received) => received,
         Err(Refused::Request(refusal)) => return Err(refusal),
         Err(Refused::File { name, mapping, bytes, why }) => {
+            let session = guest.keep(&app).await?;
             return Err(reject(&app, session, name, mapping, bytes, why).await);
         }
     };
-    if announced.is_none() && !session.is_operator() {
+    if announced.is_none() && !guest.is_operator() {
         // It was not charged before.
-        let _ = app.meters().bytes.take(session.owner(), received.sealed.bytes() as f64);
+        let _ = app.meters().bytes.take(guest.owner(), received.sealed.bytes() as f64);
     }
-    let committing = commit(app, session, received, key);
     let (reply, status) = to_its_end(async move {
-        let done = committing.await;
+        let session = guest.keep(&app).await?;
+        let done = commit(app, session, received, key).await;
         drop(place);
         done
     })

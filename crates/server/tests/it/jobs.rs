@@ -102,6 +102,12 @@ async fn a_retry_without_its_source_or_beside_its_twin_is_refused() {
     std::fs::remove_file(world.folder.path().join("uploads").join(format!("{gone}.pdf"))).unwrap();
     let answer = client.post(&format!("/api/jobs/{gone}/retry")).await;
     assert_eq!((answer.status, answer.code().as_str()), (404, "EXPIRED"), "{}", answer.text());
+    // It says which job, and what its owner can do.
+    let problem = answer.json();
+    assert_eq!(problem["job_id"], gone, "{problem}");
+    assert_eq!(problem["detail"], "The file was removed. Upload it again.");
+    let job = client.get(&format!("/api/jobs/{gone}")).await.json();
+    assert_eq!((&job["status"], &job["generation"]), (&"failed".into(), &1.into()), "{job}");
     world.gateway.mood(Mood::Silent);
     let twin = client.upload("a.pdf", &pdf(1), None).await.job_id();
     let answer = client.post(&format!("/api/jobs/{id}/retry")).await;

@@ -24,6 +24,53 @@ async fn a_first_visit_makes_a_session_and_the_next_one_keeps_it() {
     }
 }
 
+/// Also covers: M46.
+#[tokio::test]
+async fn a_stranger_whose_upload_does_not_come_costs_the_store_nothing() {
+    let world = World::start().await;
+    let sessions = async || {
+        let none = SessionLife { idle: Duration::ZERO, absolute: Duration::ZERO };
+        world.engine.store().forget_sessions(none, 1_000).await.unwrap()
+    };
+    let whole = crate::client::form(&[("file", Some("a.pdf"), &pdf(1))]);
+    for path in ["/api/upload", "/upload"] {
+        let (body, pieces) = futures::channel::mpsc::unbounded::<Result<Vec<u8>, std::io::Error>>();
+        let request = world
+            .client()
+            .request("POST", path)
+            .header("content-type", "multipart/form-data; boundary=XX")
+            .body(reqwest::Body::wrap_stream(pieces));
+        let asking = tokio::spawn(request.send());
+        body.unbounded_send(Ok(whole[..whole.len() - 30].to_vec())).unwrap();
+        // It is being received: its temp is there.
+        let begun = async {
+            while world.files("uploads").is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), begun).await.unwrap();
+        assert_eq!(sessions().await, 0, "{path}: nobody is written down before there is something to own");
+        drop(body);
+        let answer = asking.await.unwrap().unwrap();
+        assert_eq!(answer.status(), 400, "{path}");
+        assert!(
+            !answer.headers().contains_key("set-cookie"),
+            "{path}: a session that is not there has no cookie"
+        );
+        assert_eq!(sessions().await, 0, "{path}");
+    }
+    // What is taken, and what is refused and shown, has an owner.
+    for (bytes, status) in [(pdf(1), 201), (b"no pdf".to_vec(), 400)] {
+        let mut client = world.client();
+        let answer = client.upload("a.pdf", &bytes, None).await;
+        assert_eq!(answer.status, status);
+        assert!(answer.header("set-cookie").is_some());
+        let jobs = client.get("/api/jobs").await.json();
+        assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "{jobs}");
+    }
+    assert_eq!(sessions().await, 2);
+}
+
 #[tokio::test]
 async fn behind_https_the_cookie_is_ours_alone() {
     let world = World::with(|setup| setup.public_url = Some("https://convert.example.org")).await;

@@ -237,6 +237,44 @@ async fn a_client_that_goes_away_leaves_nothing() {
     assert!(!rows.iter().any(|row| row.workload.as_str() == "convert"));
 }
 
+/// Also covers: M46.
+#[test]
+fn uploads_that_drip_hold_no_thread() {
+    const THREADS: usize = 4;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).max_blocking_threads(THREADS).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let world = World::start().await;
+        let whole = form(&[("file", Some("a.pdf"), PDF)]);
+        let mut drips = Vec::new();
+        for _ in 0..5 * THREADS {
+            let (body, pieces) = futures::channel::mpsc::unbounded::<Result<Vec<u8>, std::io::Error>>();
+            let request = world
+                .client()
+                .request("POST", "/api/upload")
+                .header("content-type", "multipart/form-data; boundary=XX")
+                .body(reqwest::Body::wrap_stream(pieces));
+            body.unbounded_send(Ok(whole[..whole.len() - 30].to_vec())).unwrap();
+            drips.push((body, tokio::spawn(request.send())));
+        }
+        // All of them are there, and none is through; reading and writing goes on beside them.
+        let mut client = world.client();
+        let beside = async {
+            while world.files("uploads").len() < drips.len() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            world.converted(&mut client, "b.pdf", &pdf(1)).await
+        };
+        tokio::time::timeout(Duration::from_secs(20), beside).await.expect("nobody waits for who drips");
+        assert!(drips.iter().all(|(_, asking)| !asking.is_finished()));
+        for (body, asking) in drips {
+            body.unbounded_send(Ok(whole[whole.len() - 30..].to_vec())).unwrap();
+            drop(body);
+            assert_eq!(asking.await.unwrap().unwrap().status(), 201);
+        }
+    });
+}
+
 #[tokio::test]
 async fn an_unknown_mapping_that_comes_first_is_refused_before_the_file_is_there() {
     let world = World::start().await;

@@ -82,8 +82,12 @@ async fn a_retry_is_for_owners_alone_and_needs_its_source(world: World) {
     assert_eq!(stranger.retry(&id).await.problem(), (403, "FORBIDDEN".to_owned()));
     assert_eq!(server.browser().retry(&id).await.problem().0, 403, "nobody");
     std::fs::remove_file(&world.files("uploads")[0]).unwrap();
-    assert_eq!(browser.retry(&id).await.problem(), (404, "EXPIRED".to_owned()));
-    assert_eq!(browser.job(&id).await["status"], "failed");
+    let refused = browser.retry(&id).await;
+    assert_eq!(refused.problem(), (404, "EXPIRED".to_owned()));
+    assert_eq!(refused.json()["job_id"], id.as_str(), "{}", refused.text());
+    assert_eq!(refused.json()["detail"], "The file was removed. Upload it again.");
+    let job = browser.job(&id).await;
+    assert_eq!((&job["status"], &job["generation"]), (&"failed".into(), &1.into()), "{job:#}");
     assert_eq!(world.calls(&pdf(1)), 1);
 }
 

@@ -155,9 +155,8 @@ async fn killed_between_a_source_and_its_row_there_is_no_job(mut world: World) {
     assert!(orphan.exists(), "its row might still come");
     assert_eq!(world.calls(&pdf(1)), 1);
     server.stop().await;
-    // A day later it does not come any more. Postgres has a clock of its own, which no test moves by a day.
-    let Some(tomorrow) = world.tomorrow() else { return };
-    let server = world.serve_with(&tomorrow).await;
+    // A day later it does not come any more.
+    let server = world.serve_with(&world.tomorrow().await).await;
     eventually("the orphan to be swept", async || (!orphan.exists()).then_some(())).await;
     assert_eq!(named(&world, "uploads").len(), 1, "what has a row stays");
     server.stop().await;

@@ -16,6 +16,7 @@
 //! | `fleet.rs` | two servers, and leases that are longer than they seem |
 //! | `database.rs` | a database that is locked, full, crashed or cut off |
 //! | `clients.rs` | clients that are slow or lie |
+//! | `seen.rs` | log lines, metrics and rows that use the same names |
 
 /// Each of these functions as two tests, one per store.
 macro_rules! on_both {
@@ -47,5 +48,6 @@ mod fleet;
 mod kept;
 mod killed;
 mod kit;
+mod seen;
 mod slow;
 mod storage;

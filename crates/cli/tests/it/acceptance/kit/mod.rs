@@ -1,6 +1,7 @@
 //! What the checks share: a world of their own, servers that are started and killed, browsers, and ways to wait.
 
 mod browser;
+mod database;
 mod disk;
 mod server;
 mod traced;

@@ -108,6 +108,14 @@ impl Server {
         std::fs::read_to_string(&self.said).unwrap_or_default()
     }
 
+    /// What Prometheus would read.
+    pub(crate) async fn metrics(&self) -> String {
+        let out = std::fs::read_to_string(&self.out).unwrap();
+        let url = out.lines().find_map(|line| line.strip_prefix("metrics  http://")).unwrap();
+        let (address, _) = url.split_once('/').unwrap();
+        Browser::new(address).get("/metrics").await.text()
+    }
+
     /// A number of `/proc/PID/status`, in KiB.
     pub(crate) fn memory(&self, name: &str) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();

@@ -81,9 +81,16 @@ impl World {
         Server::start(self.home.path(), settings).await
     }
 
-    /// Settings for a server whose clock is a day and an hour ahead; nothing where another clock decides.
-    pub(crate) fn tomorrow(&self) -> Option<Vec<(&'static str, String)>> {
-        let own = self.settings["DATABASE_URL"].starts_with("sqlite:");
+    /// A day and an hour go by for the clock that decides: of the process, by these settings for the next server, or of Postgres.
+    pub(crate) async fn tomorrow(&self) -> Vec<(&'static str, String)> {
+        let url = &self.settings["DATABASE_URL"];
+        if url.starts_with("postgres:") {
+            let mut conn = PgConnection::connect(url).await.unwrap();
+            let later = "CREATE OR REPLACE FUNCTION redrive.now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+                AS $$ SELECT (extract(epoch FROM clock_timestamp() + interval '25 hours') * 1000)::bigint $$";
+            conn.execute(later).await.unwrap();
+            return Vec::new();
+        }
         let mut places = std::fs::read_dir("/usr/lib").unwrap().map(|entry| entry.unwrap().path());
         let library = places.find_map(|place| {
             let path = place.join("faketime/libfaketime.so.1");
@@ -93,7 +100,7 @@ impl World {
         let fake = ["FAKETIME_DONT_FAKE_MONOTONIC", "DONT_FAKE_MONOTONIC"].map(|name| (name, "1".to_owned()));
         let mut settings = vec![("LD_PRELOAD", library), ("FAKETIME", "+25h".to_owned())];
         settings.extend(fake);
-        own.then_some(settings)
+        settings
     }
 
     /// A file or folder of this world.
