@@ -15,11 +15,9 @@ pub(crate) async fn told_to_stop() {
     Told::listen().next().await;
 }
 
-/// Runs a command that works until it is told to stop. It gets both ends of the word: [`told`] gives it, [`until`] waits for it.
-/// A second signal ends at once; what was leased comes back when its lease runs out.
-pub(crate) fn run<F>(
-    command: impl FnOnce(watch::Sender<bool>, watch::Receiver<bool>) -> F,
-) -> Result<(), Stop>
+/// Runs a command that works until it is told to stop; [`until`] waits for that word. A second signal ends at once; what was leased
+/// comes back when its lease runs out.
+pub(crate) fn run<F>(command: impl FnOnce(watch::Receiver<bool>) -> F) -> Result<(), Stop>
 where
     F: Future<Output = Result<(), Stop>>,
 {
@@ -27,9 +25,7 @@ where
 }
 
 /// [`run`] for a command whose work is done by other processes: they get the cores.
-pub(crate) fn run_beside_others<F>(
-    command: impl FnOnce(watch::Sender<bool>, watch::Receiver<bool>) -> F,
-) -> Result<(), Stop>
+pub(crate) fn run_beside_others<F>(command: impl FnOnce(watch::Receiver<bool>) -> F) -> Result<(), Stop>
 where
     F: Future<Output = Result<(), Stop>>,
 {
@@ -39,7 +35,7 @@ where
 
 fn run_on<F>(
     runtime: tokio::runtime::Runtime,
-    command: impl FnOnce(watch::Sender<bool>, watch::Receiver<bool>) -> F,
+    command: impl FnOnce(watch::Receiver<bool>) -> F,
 ) -> Result<(), Stop>
 where
     F: Future<Output = Result<(), Stop>>,
@@ -47,13 +43,15 @@ where
     let (ended, hasty) = runtime.block_on(async {
         let mut signals = Told::listen();
         let (stop, stopped) = watch::channel(false);
-        let second = async {
+        // One listener for both: nobody hears of the first before the second would be another.
+        let twice = async {
             signals.next().await;
+            stop.send_replace(true);
             signals.next().await;
         };
         tokio::select! {
-            ended = command(stop, stopped) => (ended, false),
-            () = second => {
+            ended = command(stopped) => (ended, false),
+            () = twice => {
                 let text = "told twice to stop: what was running is tried again later";
                 (Err(Stop::new(Exit::Interrupted, text)), true)
             }
@@ -62,12 +60,6 @@ where
     // A thread that hangs must not keep the process.
     runtime.shutdown_timeout(if hasty { Duration::ZERO } else { PATIENCE });
     ended
-}
-
-/// Passes the first signal on.
-pub(crate) async fn told(stop: watch::Sender<bool>) {
-    told_to_stop().await;
-    stop.send_replace(true);
 }
 
 /// Waits until it is time to stop.

@@ -5,6 +5,7 @@
 //! downloads a result shall be made to expand entities. Only UTF-8 is taken, in every corner of the document, and only
 //! characters that XML 1.0 knows: a result that the next parser refuses is none.
 
+use std::collections::HashSet;
 use std::io::BufRead;
 
 use quick_xml::Reader;
@@ -34,51 +35,81 @@ pub enum CheckError {
 pub fn check(body: impl BufRead) -> Result<(), CheckError> {
     let mut reader = Reader::from_reader(body);
     reader.config_mut().enable_all_checks(true);
-    let (mut buffer, mut depth, mut roots) = (Vec::new(), 0usize, 0usize);
+    let (mut buffer, mut seen) = (Vec::new(), Seen::default());
     loop {
         buffer.clear();
         let event = reader.read_event_into(&mut buffer).map_err(|error| broken(&error))?;
-        legal::text(&event).map_err(other)?;
+        if seen.take(&event)? {
+            return Ok(());
+        }
+    }
+}
+
+/// [`check`] for a body that is in memory: nothing of it is copied.
+pub(crate) fn check_whole(body: &[u8]) -> Result<(), CheckError> {
+    let mut reader = Reader::from_reader(body);
+    reader.config_mut().enable_all_checks(true);
+    // All at once, which costs less than piece by piece.
+    legal::text(body).map_err(other)?;
+    let mut seen = Seen { looked: true, ..Seen::default() };
+    while !seen.take(&reader.read_event().map_err(|error| broken(&error))?)? {}
+    Ok(())
+}
+
+/// Where in the document we are.
+#[derive(Default)]
+struct Seen {
+    /// Whether every character has been looked at.
+    looked: bool,
+    depth: usize,
+    roots: usize,
+}
+
+impl Seen {
+    /// Looks at the next event. Answers whether it was the document's end.
+    fn take(&mut self, event: &Event<'_>) -> Result<bool, CheckError> {
+        if !self.looked {
+            legal::text(event).map_err(other)?;
+        }
+        let outside = || Err(other("there is text outside of its root element"));
         match event {
-            Event::Eof if depth > 0 => return Err(CheckError::BreaksOff),
-            Event::Eof if roots == 0 => return Err(CheckError::Empty),
-            Event::Eof => return Ok(()),
-            Event::Start(_) if depth == DEPTH => return Err(other("it is nested too deep")),
-            Event::Start(_) | Event::Empty(_) if depth == 0 && roots == 1 => {
+            Event::Eof if self.depth > 0 => return Err(CheckError::BreaksOff),
+            Event::Eof if self.roots == 0 => return Err(CheckError::Empty),
+            Event::Eof => return Ok(true),
+            Event::Start(_) if self.depth == DEPTH => return Err(other("it is nested too deep")),
+            Event::Start(_) | Event::Empty(_) if self.depth == 0 && self.roots == 1 => {
                 return Err(other("it has a second root element"));
             }
             Event::Start(tag) => {
-                roots += usize::from(depth == 0);
-                depth += 1;
-                names(&tag)?;
+                self.roots += usize::from(self.depth == 0);
+                self.depth += 1;
+                names(tag)?;
             }
             Event::Empty(tag) => {
-                roots += usize::from(depth == 0);
-                names(&tag)?;
+                self.roots += usize::from(self.depth == 0);
+                names(tag)?;
             }
-            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::End(_) => self.depth = self.depth.saturating_sub(1),
             Event::DocType(_) => return Err(other("it has a document type")),
-            Event::Text(_) if depth > 0 => {}
-            Event::Text(text) => {
-                let text = legal::text(&text).map_err(other)?;
+            Event::Text(text) if self.depth == 0 => {
+                let text = legal::text(text).map_err(other)?;
                 if !text.trim_start_matches('\u{feff}').trim().is_empty() {
-                    return Err(other("there is text outside of its root element"));
+                    return outside();
                 }
             }
-            Event::CData(_) | Event::GeneralRef(_) if depth == 0 => {
-                return Err(other("there is text outside of its root element"));
-            }
+            Event::CData(_) | Event::GeneralRef(_) if self.depth == 0 => return outside(),
             Event::GeneralRef(name) => {
-                let known = matches!(&*name, b"amp" | b"lt" | b"gt" | b"quot" | b"apos");
+                let known = matches!(&**name, b"amp" | b"lt" | b"gt" | b"quot" | b"apos");
                 match name.resolve_char_ref().map_err(other)? {
                     None if !known => return Err(other("it refers to an entity")),
                     Some(c) if !legal::is_legal(c) => return Err(other("it refers to no character")),
                     None | Some(_) => {}
                 }
             }
-            Event::Decl(decl) => encoding(&decl)?,
-            Event::CData(_) | Event::Comment(_) | Event::PI(_) => {}
+            Event::Decl(decl) => encoding(decl)?,
+            Event::Text(_) | Event::CData(_) | Event::Comment(_) | Event::PI(_) => {}
         }
+        Ok(false)
     }
 }
 
@@ -88,9 +119,15 @@ fn names(tag: &BytesStart<'_>) -> Result<(), CheckError> {
         if legal::is_name(name) { Ok(()) } else { Err(other("it has a name that is none")) }
     };
     named(tag.name().as_ref())?;
-    for attribute in tag.attributes() {
+    let mut keys = Keys::default();
+    // The parser's own look for twins would cost a list for every tag.
+    for attribute in tag.attributes().with_checks(false) {
         let attribute = attribute.map_err(other)?;
-        named(attribute.key.as_ref())?;
+        let key = attribute.key.into_inner();
+        named(key)?;
+        if !keys.is_new(key) {
+            return Err(other("a tag has an attribute twice"));
+        }
         if attribute.value.contains(&b'<') {
             return Err(other("there is a tag within a tag"));
         }
@@ -102,6 +139,31 @@ fn names(tag: &BytesStart<'_>) -> Result<(), CheckError> {
         }
     }
     Ok(())
+}
+
+/// The attributes of one tag so far: a few in place, which is all that most tags have, and the rest in a set.
+#[derive(Default)]
+struct Keys<'a> {
+    few: [&'a [u8]; 8],
+    count: usize,
+    many: HashSet<&'a [u8]>,
+}
+
+impl<'a> Keys<'a> {
+    fn is_new(&mut self, key: &'a [u8]) -> bool {
+        let few = self.few.get(..self.count).unwrap_or(&self.few);
+        if few.contains(&key) {
+            return false;
+        }
+        match self.few.get_mut(self.count) {
+            Some(place) => {
+                *place = key;
+                self.count += 1;
+                true
+            }
+            None => self.many.insert(key),
+        }
+    }
 }
 
 fn encoding(decl: &BytesDecl<'_>) -> Result<(), CheckError> {
@@ -130,6 +192,14 @@ fn other(error: impl std::fmt::Display) -> CheckError {
 mod tests {
     use super::*;
 
+    /// Both forms say the same.
+    fn check(body: &[u8]) -> Result<(), CheckError> {
+        let (whole, streamed) = (check_whole(body), super::check(body));
+        let kind = |said: &Result<(), CheckError>| said.as_ref().err().map(std::mem::discriminant);
+        assert_eq!(kind(&whole), kind(&streamed), "{whole:?} {streamed:?}");
+        whole
+    }
+
     fn is_ok(text: &str) -> bool {
         check(text.as_bytes()).is_ok()
     }
@@ -140,6 +210,7 @@ mod tests {
             "<a/>",
             "\u{feff}<?xml version=\"1.0\"?>\n<!-- hello -->\n<é ü=\"1\"><![CDATA[<]]>&amp;&#8364;<?x y?></é>\n<!-- end -->\n",
             "<a xmlns:x=\"y\"><x:b c='&quot;'/></a>",
+            "<a a='' b='' c='' d='' e='' f='' g='' h='' i='' j=''/>",
         ] {
             check(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
@@ -162,6 +233,8 @@ mod tests {
             "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>",
             "<a>&b;</a>",
             "<a b='1' b='2'/>",
+            "<a a='' b='' c='' d='' e='' f='' g='' h='' i='' j='' a=''/>",
+            "<a a='' b='' c='' d='' e='' f='' g='' h='' i='' j='' j=''/>",
             "<html><body><p>502 Bad Gateway<hr></body></html>",
         ] {
             assert!(!is_ok(text), "{text:?}");

@@ -8,7 +8,7 @@ use redrive_blob::{BlobError, Blobs, Sealed, Upload};
 use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
 use tokio::sync::mpsc;
 
-use crate::check::{CheckError, check};
+use crate::check::{CheckError, check, check_whole};
 use crate::gateway::{Answer, Ask, Gateway};
 use crate::input::{Pdf, TARGET, result_key};
 use crate::made::Made;
@@ -93,7 +93,7 @@ impl Convert {
         upload.write(small.clone()).await.map_err(|error| storage(&error))?;
         match rest {
             // All of it is here: reading it takes less than a hop to another thread and back.
-            None => check(&*small).map_err(refused)?,
+            None => check_whole(&small).map_err(refused)?,
             Some(piece) => on_its_way(small, piece, answer, &mut upload).await?,
         }
         upload.seal().await.map_err(|error| storage(&error))

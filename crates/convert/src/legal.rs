@@ -24,6 +24,12 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, String> {
 
 /// Whether an element or an attribute may be called so.
 pub(crate) fn is_name(name: &[u8]) -> bool {
+    if let Some((first, rest)) = name.split_first()
+        && (first.is_ascii_alphabetic() || matches!(first, b'_' | b':'))
+        && rest.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'-' | b'.'))
+    {
+        return true;
+    }
     let begins = |c: char| c.is_alphabetic() || matches!(c, '_' | ':');
     let goes_on = |c: char| begins(c) || c.is_numeric() || matches!(c, '-' | '.') || !c.is_ascii();
     let Ok(name) = std::str::from_utf8(name) else { return false };

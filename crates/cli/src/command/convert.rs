@@ -25,23 +25,14 @@ pub(crate) fn run(shared: &Shared, args: &Convert) -> Result<(), Stop> {
     let items = plan(&args.files, &args.out)?;
     let known = near_server::find(&values)?;
     let mut report = Report::new(items.len(), args.json);
-    let outcome = signals::run_beside_others(async |stop, stopped| {
-        let convert = async {
-            let job = Job { mapping: args.mapping.clone(), force: args.force, max_bytes: work.max_upload };
-            match server(known, &report).await? {
-                Some(client) => {
-                    check_mapping(
-                        &job,
-                        client.mappings().await?.iter().map(|mapping| mapping.name.as_str()),
-                    )?;
-                    Remote::new(client, job).run(items, &mut report, stopped).await
-                }
-                None => alone(&values, work, &args.out, job, items, &mut report, stopped).await,
+    let outcome = signals::run_beside_others(async |stopped| {
+        let job = Job { mapping: args.mapping.clone(), force: args.force, max_bytes: work.max_upload };
+        match server(known, &report).await? {
+            Some(client) => {
+                check_mapping(&job, client.mappings().await?.iter().map(|mapping| mapping.name.as_str()))?;
+                Remote::new(client, job).run(items, &mut report, stopped).await
             }
-        };
-        tokio::select! {
-            ended = convert => ended,
-            () = async { signals::told(stop).await; std::future::pending().await } => Ok(()),
+            None => alone(&values, work, &args.out, job, items, &mut report, stopped).await,
         }
     });
     outcome?;

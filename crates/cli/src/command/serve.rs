@@ -17,15 +17,11 @@ use crate::{counting, sameness, settings, store, wiring};
 
 pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
     let values = settings::read(shared, flags, Usual::Info)?;
-    signals::run(|stop, stopped| serve(&values, stop, stopped))
+    signals::run(|stopped| serve(&values, stopped))
 }
 
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn serve(
-    values: &Values,
-    stop: watch::Sender<bool>,
-    stopped: watch::Receiver<bool>,
-) -> Result<(), Stop> {
+async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
     let place = settings::place(values)?;
     let serving = Serving::read(values)?;
     let address = serving.listen;
@@ -84,7 +80,7 @@ async fn serve(
         until(stopped).await;
         running.drain().await;
     };
-    tokio::join!(signals::told(stop), serving, working, counting);
+    tokio::join!(serving, working, counting);
     Ok(())
 }
 

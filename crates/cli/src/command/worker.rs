@@ -15,15 +15,11 @@ use crate::{counting, sameness, settings, store, wiring};
 
 pub(crate) fn run(shared: &Shared, flags: &Flags<WORKER>) -> Result<(), Stop> {
     let values = settings::read(shared, flags, Usual::Info)?;
-    signals::run(|stop, stopped| work(&values, stop, stopped))
+    signals::run(|stopped| work(&values, stopped))
 }
 
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn work(
-    values: &Values,
-    stop: watch::Sender<bool>,
-    stopped: watch::Receiver<bool>,
-) -> Result<(), Stop> {
+async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
     let place = settings::place(values)?;
     if let StoreUrl::Sqlite(path) = &place.store {
         let text = format!(
@@ -50,6 +46,6 @@ async fn work(
         until(stopped).await;
         running.drain().await;
     };
-    tokio::join!(signals::told(stop), working, counting);
+    tokio::join!(working, counting);
     Ok(())
 }

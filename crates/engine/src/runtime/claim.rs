@@ -44,10 +44,12 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             }
             continue;
         }
+        give_back(&worker, worker.slots.take_overdue()).await;
         let claim = question(&worker);
         if claim.wants.is_empty() {
             tokio::select! {
                 () = worker.slots.changed.notified() => {}
+                () = overdue(&worker) => {}
                 () = worker.draining.cancelled() => {}
             }
             continue;
@@ -56,6 +58,7 @@ pub(crate) async fn run(worker: Arc<Worker>) {
         if let Some(in_vain) = in_vain.as_ref().filter(|in_vain| chores && in_vain.is_fresh(&worker)) {
             tokio::select! {
                 () = tokio::time::sleep_until(in_vain.until) => {}
+                () = overdue(&worker) => {}
                 () = worker.slots.changed.notified() => {}
                 () = worker.draining.cancelled() => {}
             }
@@ -192,10 +195,19 @@ async fn rest(worker: &Arc<Worker>) {
     worker.idle.waits(worker);
     tokio::select! {
         () = worker.store.wait_for_work(wait) => {}
+        () = overdue(worker) => {}
         () = worker.slots.changed.notified() => {}
         () = worker.draining.cancelled() => {}
     }
     worker.idle.stops();
+}
+
+/// Until something that was taken ahead has waited for too long.
+async fn overdue(worker: &Worker) {
+    match worker.slots.patience_ends() {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// What a claim took whose answer was lost is found by asking; nothing is run on a guess. Answers whether the store could be

@@ -15,6 +15,8 @@ use crate::registry::Registry;
 
 /// What can be started within this time may wait locally.
 const AHEAD: Duration = Duration::from_millis(50);
+/// What was taken ahead and has waited for so long is given back: whatever runs is slower than usual, and others may be free.
+const TOO_LONG: Duration = Duration::from_millis(200);
 /// Never more than this waits locally: what runs while the next claim is on its way, and that.
 const MOST_AHEAD: usize = 2 * MAX_CLAIM;
 /// So many times what may run or wait may have ended without being written down.
@@ -326,6 +328,29 @@ impl Slots {
             self.changed.notify_one();
         }
         stuck
+    }
+
+    /// When the first of those that wait will have waited for too long.
+    pub(crate) fn patience_ends(&self) -> Option<Instant> {
+        let state = self.state();
+        let first = state.waiting.front()?;
+        Some(state.held.get(&first.lease)?.since + TOO_LONG)
+    }
+
+    /// What has waited for too long, taken out for being given back. Nothing of its kind is taken ahead until it is quick again.
+    pub(crate) fn take_overdue(&self) -> Vec<Claimed> {
+        let now = Instant::now();
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let mut overdue = Vec::new();
+        while let Some(first) = state.waiting.front()
+            && state.held.get(&first.lease).is_none_or(|held| held.since + TOO_LONG <= now)
+            && let Some(first) = state.waiting.pop_front()
+        {
+            state.usual.insert(first.workload.clone(), TOO_LONG);
+            overdue.push(first);
+        }
+        overdue
     }
 
     /// What of this kind has not started yet, taken out for being given back.

@@ -306,3 +306,52 @@ async fn an_enqueue_that_nobody_waits_for_loses_no_job() {
     }
     running.drain().await;
 }
+
+/// Quick jobs are taken ahead. Behind one that is slow all of a sudden they must not stand: another worker may be free, and people
+/// would read that they are being worked on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_taken_ahead_of_a_slow_job_is_given_back_uncharged() {
+    const SLOW: u64 = 100;
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let gate = Arc::new(Semaphore::new(0));
+    let closed = gate.clone();
+    let mut does = Does::new(move |_, task| {
+        let gate = closed.clone();
+        async move {
+            if task.n == SLOW {
+                let _ = gate.acquire().await;
+            }
+            Ok(Done::Complete)
+        }
+    });
+    does.concurrency = 1;
+    engine.register(does);
+    let tasks: Vec<Task> = (0..SLOW + 50).map(Task::n).collect();
+    let jobs: Vec<_> = engine.enqueue_many(&tasks).await.unwrap().iter().map(|made| made.job()).collect();
+    let running = engine.start();
+    let (before, behind) = jobs.split_at(SLOW as usize);
+    let (slow, behind) = behind.split_first().unwrap();
+    for job in before {
+        bench.until(*job, State::Complete).await;
+    }
+    eventually(async || {
+        for job in behind {
+            if bench.row(*job).await.shown != Shown::Queued {
+                return None;
+            }
+        }
+        Some(())
+    })
+    .await;
+    assert_eq!(bench.row(*slow).await.shown, Shown::Processing);
+    gate.add_permits(1);
+    let mut given_back = 0;
+    for job in behind {
+        assert_eq!(bench.until(*job, State::Complete).await.attempt, 1);
+        let events = bench.store.job_events(*job).await.unwrap();
+        given_back += events.iter().filter(|event| event.kind == EventKind::Released).count();
+    }
+    assert!(given_back > 0, "nothing was taken ahead: this shows nothing");
+    running.drain().await;
+}

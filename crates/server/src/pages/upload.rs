@@ -86,12 +86,12 @@ pub(super) struct Unsent {
 /// Refuses a file that the script did not send, so that it leaves the same row as one that was sent.
 pub(super) async fn unsent(
     State(app): State<App>,
-    session: Session,
+    guest: Guest,
     unsent: Result<Form<Unsent>, FormRejection>,
 ) -> Result<Infallible, Refusal> {
     let malformed = |_| Refusal::new(Code::ValidationMalformed, "The form holds name, mapping and bytes.");
     let Form(Unsent { name, mapping, bytes }) = unsent.map_err(malformed)?;
-    Err(refuse_unsent(&app, session, &name, &mapping, bytes).await?)
+    Err(refuse_unsent(&app, guest, &name, &mapping, bytes).await?)
 }
 
 /// What the form without script sends. When every file is taken the list shows them; else each one's fate is told here.

@@ -103,7 +103,7 @@ pub(crate) async fn upload(
 /// A file that is not even sent, because whoever has it knows that it is larger than may be: it is refused like one that was.
 pub(crate) async fn refuse_unsent(
     app: &App,
-    session: Session,
+    guest: Guest,
     filename: &str,
     mapping: &str,
     bytes: u64,
@@ -114,7 +114,8 @@ pub(crate) async fn refuse_unsent(
     }
     let mapping =
         if mapping.is_empty() { app.mappings().default_name() } else { app.mappings().check(mapping)? };
-    let _place = admission::admit(app, &session, 0).await?;
+    let _place = admission::admit(app, &guest, 0).await?;
+    let session = guest.keep(app).await?;
     Ok(reject(app, session, name::display(filename), mapping, bytes, too_large(limit)).await)
 }
 
