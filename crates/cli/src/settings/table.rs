@@ -178,7 +178,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("GATEWAY_TIMEOUT_MS", "180000", milliseconds(false), WORK, "how long one conversion may take"),
     ]},
     Section { title: "Workers", settings: &[
-        set("WORKER_CONCURRENCY", "4", Positive, WORK, "jobs at once; in `redrive convert` as many as there are cores, unless set"),
+        set("WORKER_CONCURRENCY", "4", Positive, WORK, "jobs at once; in `redrive convert` twice as many as there are cores, unless set"),
         set("WORKER_LEASE_TTL_SEC", "60", seconds(false), WORK, "how long a worker may be silent before its jobs are taken back"),
         set("DRAIN_TIMEOUT_SEC", "25", seconds(true), WORK, "how long running jobs may still take when it is told to stop"),
     ]},

@@ -4,7 +4,7 @@
 //! output and files, and gives up everything that a reader does not need: network, other files, other programs. The parent
 //! watches the clock and kills by handle. A child dies with its parent, and serves one file only.
 //!
-//! The file goes in as standard input and the result comes back as standard output; both are unlinked files, so that neither
+//! The file goes in as standard input and the result comes back as standard output; both are files without a name, so that neither
 //! process holds them in memory and nothing is left over after a crash.
 
 mod child;
