@@ -15,7 +15,7 @@ use crate::blocking;
 use crate::digest::Sha256;
 use crate::error::BlobError;
 use crate::key::Key;
-use crate::temp::{Sealing, Temp};
+use crate::temp::{Mark, Sealing, Temp};
 
 /// So many bytes are gathered before they are written.
 const BLOCK: usize = 128 * 1024;
@@ -62,7 +62,8 @@ pub struct Upload {
 
 impl Upload {
     pub(crate) fn new(temp: Temp, limit: u64, publish: Arc<dyn Publish>) -> Self {
-        Self { temp: Some(temp), waiting: BytesMut::new(), bytes: 0, limit, publish }
+        let bytes = temp.bytes();
+        Self { temp: Some(temp), waiting: BytesMut::new(), bytes, limit, publish }
     }
 
     /// How many bytes came.
@@ -76,6 +77,7 @@ impl Upload {
         let chunk = chunk.into();
         self.bytes = self.bytes.saturating_add(chunk.len() as u64);
         if self.bytes > self.limit {
+            self.unmark();
             self.temp = None;
             return Err(BlobError::TooLarge { limit: self.limit });
         }
@@ -86,6 +88,21 @@ impl Upload {
         }
         self.waiting.extend_from_slice(&chunk);
         if self.waiting.len() >= BLOCK { self.flush().await } else { Ok(()) }
+    }
+
+    /// Writes out what came so far and tells how to go on from here with [`Blobs::resume`](crate::Blobs::resume): after this
+    /// upload was dropped, or its process has died. From now on the temp stays when it is dropped; what nobody comes back to is
+    /// swept when it is old.
+    pub async fn mark(&mut self) -> Result<Mark> {
+        self.flush().await?;
+        self.temp.as_mut().map(Temp::mark).ok_or_else(given_up)
+    }
+
+    /// Nobody will come back: the temp goes when it is dropped.
+    pub fn unmark(&mut self) {
+        if let Some(temp) = &mut self.temp {
+            temp.unmark();
+        }
     }
 
     /// Ends the bytes. What is sealed is on the disk, and its hash is known.
@@ -141,6 +158,12 @@ impl Sealed {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Tells how to come back to it, as [`Upload::mark`] does: nothing is to be sent again by whoever sent it. `None` when it
+    /// was given up after an error of the disk, or is finished.
+    pub fn mark(&mut self) -> Option<Mark> {
+        self.sealing.as_mut().map(|sealing| sealing.temp.mark())
     }
 
     /// Gives it its key, once, durably. The same bytes under this key are adopted; other bytes are

@@ -26,7 +26,7 @@ use crate::key::Key;
 use crate::range::ByteRange;
 use crate::room;
 use crate::seam::{Seam, Seamless};
-use crate::temp::TempFolder;
+use crate::temp::{Mark, TempFolder};
 use crate::upload::Upload;
 
 pub(crate) use root::Root;
@@ -75,6 +75,25 @@ impl Folder {
         &self.path
     }
 
+    fn publisher(&self) -> Arc<publish::Publisher> {
+        let (root, seam) = (Arc::clone(&self.root), Arc::clone(&self.seam));
+        Arc::new(publish::Publisher::new(root, seam, self.durable))
+    }
+
+    async fn in_temps<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&TempFolder) -> Result<T> + Send + 'static,
+    {
+        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
+        let opened = self.on_root(move |root| {
+            // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
+            let folder = Arc::new(root.subfolder(TEMP)?);
+            work(&TempFolder { folder, seam, durable })
+        });
+        opened.await
+    }
+
     async fn on_root<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -88,14 +107,14 @@ impl Folder {
 #[async_trait]
 impl Blobs for Folder {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
-        let temp = self.on_root(move |root| {
-            // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
-            let folder = Arc::new(root.subfolder(TEMP)?);
-            TempFolder { folder, seam, durable }.make()
-        });
-        let publish = publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam), durable);
-        Ok(Upload::new(temp.await?, limit, Arc::new(publish)))
+        let temp = self.in_temps(|temps| temps.make()).await?;
+        Ok(Upload::new(temp, limit, self.publisher()))
+    }
+
+    async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
+        let mark = mark.clone();
+        let temp = self.in_temps(move |temps| temps.open(&mark)).await?;
+        Ok(temp.map(|temp| Upload::new(temp, limit, self.publisher())))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {
