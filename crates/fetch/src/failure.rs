@@ -9,16 +9,19 @@ use serde_json::Value;
 
 use crate::dns::LookupError;
 use crate::download::{Broken, Trouble};
+use crate::proxy;
 
 impl Trouble {
     /// The registry code.
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::Refused(refused) => refused.code(),
-            Self::Header(_) => Code::ValidationInvalidField,
+            Self::Invalid(_) => Code::ValidationInvalidField,
             Self::Name(LookupError::NoSuchName) => Code::DownloadDnsNxdomain,
             Self::Name(LookupError::Failed(_)) => Code::DownloadDns,
-            Self::Unreached | Self::Hung => Code::DownloadConnect,
+            Self::Unreached | Self::ProxyUnreached | Self::Hung => Code::DownloadConnect,
+            Self::Proxy(_) | Self::ProxyForbids(_) => Code::DownloadProxyFailed,
+            Self::Exhausted(_) => Code::DownloadProxyExhausted,
             Self::Tls(_) => Code::DownloadTls,
             Self::Silent(_) | Self::Deadline(_) => Code::DownloadTimeout,
             Self::TooSlow(_) => Code::DownloadTooSlow,
@@ -47,7 +50,7 @@ fn of_status(status: u16, retry_after: bool) -> Code {
 }
 
 /// The failure that a broken download ends with.
-pub(crate) fn of(broken: &Broken, store: &Target, attempt: u32) -> Failure {
+pub(crate) fn of(broken: &Broken, pool: Option<&str>, store: &Target, attempt: u32) -> Failure {
     let trouble = &broken.trouble;
     let failure = match trouble {
         Trouble::Stopped(failure) => return failure.clone(),
@@ -58,6 +61,19 @@ pub(crate) fn of(broken: &Broken, store: &Target, attempt: u32) -> Failure {
         }
     };
     let mut failure = context(failure, attempt);
+    if let Some(proxy) = &broken.proxy {
+        failure = failure.with("proxy", format!("proxies/{proxy}"));
+    }
+    if matches!(trouble, Trouble::Proxy(_) | Trouble::ProxyForbids(_) | Trouble::Exhausted(_)) {
+        failure = match pool.and_then(proxy::target) {
+            Some(pool) => failure.at(pool),
+            None => failure,
+        };
+        return match trouble {
+            Trouble::Exhausted(wait) => failure.retry_after(*wait),
+            _ => failure,
+        };
+    }
     if let Trouble::Status { status, retry_after } = trouble {
         failure = failure.status(*status).with("status", *status);
         failure = retry_after.map(|wait| failure.clone().retry_after(wait)).unwrap_or(failure);
@@ -126,8 +142,8 @@ mod tests {
     #[test]
     fn no_connection_is_told_in_one_way() {
         let store = Target::new("disk").unwrap();
-        let broken = Broken { trouble: Trouble::Unreached, at: None, note: None };
-        let failure = of(&broken, &store, 2);
+        let broken = Broken { trouble: Trouble::Unreached, at: None, note: None, proxy: None };
+        let failure = of(&broken, None, &store, 2);
         assert_eq!((failure.code, failure.message.as_str()), (Code::DownloadConnect, "no connection"));
         assert_eq!(
             serde_json::to_string(&failure.context).unwrap(),

@@ -18,6 +18,9 @@ use crate::polite::Politeness;
 /// Beyond the deadline of a download: for the place to take it.
 const STORING: Duration = Duration::from_secs(15 * 60);
 
+/// A proxy that does not work is another one's turn, so often. Neither of the other budgets is touched.
+const PROXY_RETRIES: u32 = 10;
+
 /// How downloads are run.
 #[derive(Debug, Clone)]
 pub struct FetchOptions {
@@ -33,7 +36,11 @@ impl FetchOptions {
     /// The usual policy with these limits: `DOWNLOAD_RETRY_LIMIT` and `STORAGE_RETRY_LIMIT`, each a budget of its own.
     #[must_use]
     pub fn policy(downloads: &Downloads, download_retries: u32, storage_retries: u32) -> Policy {
-        let budgets = [(Budget::Download, download_retries), (Budget::Storage, storage_retries)];
+        let budgets = [
+            (Budget::Download, download_retries),
+            (Budget::Storage, storage_retries),
+            (Budget::Proxy, PROXY_RETRIES),
+        ];
         let attempt_timeout = downloads.options().deadline.saturating_add(STORING);
         Policy { attempt_timeout, ..Policy::reliability().with_budgets(budgets) }
     }
@@ -87,7 +94,13 @@ impl Fetch {
         let place = self.place(resource)?;
         let key = resource.key().map_err(|error| Failure::new(Code::ValidationInvalidField, error))?;
         let headers: Vec<(String, String)> = resource.headers.clone().into_iter().collect();
-        let ask = Ask { url: &resource.url, headers: &headers, sha256: resource.sha256 };
+        let pool = resource.proxy_pool.as_deref();
+        let ask = Ask {
+            url: &resource.url,
+            headers: &headers,
+            sha256: resource.sha256,
+            pool: pool.map(|pool| (pool, turn(ctx))),
+        };
         let (note, notes, stop) = (ctx.state::<Note>()?, Keeping(ctx), ctx.cancellation());
         let fetched = match self.downloads.fetch(&ask, &*place.blobs, note, &notes, &stop).await {
             Ok(fetched) => fetched,
@@ -96,7 +109,7 @@ impl Fetch {
                     // Without the note the next attempt begins at the beginning: no reason to hide what went wrong here.
                     let _ = ctx.save_state(note).await;
                 }
-                return Err(failure::of(&broken, &place.target, ctx.attempt()));
+                return Err(failure::of(&broken, pool, &place.target, ctx.attempt()));
             }
         };
         let stored = self.store(ctx, resource, place, key, fetched).await?;
@@ -153,6 +166,12 @@ impl Fetch {
             _ => {}
         }
     }
+}
+
+/// Jobs begin at different proxies of a pool, and every attempt goes on to the next.
+fn turn(ctx: &Context) -> u64 {
+    let [.., a, b, c, d] = *ctx.job().as_uuid().as_bytes();
+    u64::from(u32::from_be_bytes([a, b, c, d])).wrapping_add(u64::from(ctx.attempt()))
 }
 
 /// In a prefix of its own, what has our name is what an attempt of ours put there before it died, from an origin that changed

@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::guard::{self, Guard};
 use crate::key::object_key;
+use crate::proxy;
 
 /// Longest id of a resource, in bytes.
 pub const MAX_ID_BYTES: usize = 512;
@@ -125,7 +126,8 @@ impl Input for Resource {
 
     fn targets(&self) -> Vec<Target> {
         let bucket = self.bucket.as_ref().and_then(|name| Target::new(format!("bucket:{name}")).ok());
-        self.host().into_iter().chain(bucket).collect()
+        let pool = self.proxy_pool.as_deref().and_then(proxy::target);
+        self.host().into_iter().chain(bucket).chain(pool).collect()
     }
 
     fn label(&self) -> Option<String> {

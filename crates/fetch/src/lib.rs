@@ -18,6 +18,7 @@ mod input;
 mod key;
 mod made;
 mod polite;
+mod proxy;
 
 pub use dns::{Lookup, LookupError, Resolver};
 pub use download::{DownloadOptions, Downloads, SetupError};
@@ -26,3 +27,4 @@ pub use handler::{Fetch, FetchOptions, Place, Places};
 pub use input::{Flaw, MAX_ID_BYTES, MAX_PAIR_BYTES, MAX_PAIRS, Resource};
 pub use key::object_key;
 pub use made::Made;
+pub use proxy::{PoolError, PoolOptions, Pools};

@@ -11,4 +11,5 @@ pub mod origin;
 pub mod protocol;
 pub mod proxy;
 pub mod quality;
+pub mod tunnel;
 pub mod worker;

@@ -1,6 +1,8 @@
 //! One attempt: what an earlier one left, the question, the bytes, one mending, the checks.
 
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::Response;
 use hyper::body::Incoming;
@@ -15,6 +17,10 @@ use super::note::{Note, Notes};
 use super::trouble::Trouble;
 use super::{Ask, Downloads, Inner};
 use crate::guard::Checked;
+use crate::proxy::Member;
+
+/// A deadline that is none.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A whole resource that has no name yet.
 #[derive(Debug)]
@@ -32,6 +38,8 @@ pub(crate) struct Broken {
     /// Where it happened, when there was a URL to ask.
     pub(crate) at: Option<Checked>,
     pub(crate) note: Option<Note>,
+    /// Through whom, as people call it.
+    pub(crate) proxy: Option<String>,
 }
 
 /// What the next question is for.
@@ -55,8 +63,9 @@ impl Downloads {
     ) -> Result<Fetched, Broken> {
         let inner = &*self.0;
         let mut stop = pin!(stop.cancelled());
-        let until = Instant::now() + inner.options.deadline;
-        let failed = |trouble| Broken { trouble, at: None, note: None };
+        let now = Instant::now();
+        let until = now.checked_add(inner.options.deadline).unwrap_or(now + FOR_EVER);
+        let failed = |trouble| Broken { trouble, at: None, note: None, proxy: None };
         let mut got = inner.resume(place, note.as_ref()).await.map_err(failed)?;
         if note.is_some_and(|note| note.whole)
             && let Some(upload) = got.upload.take()
@@ -64,15 +73,54 @@ impl Downloads {
             let sealed = upload.seal().await.map_err(|error| failed(Trouble::Store(error)))?;
             return Ok(Fetched { sealed, head: got.head, by: None });
         }
-        let attempt = Attempt { inner, ask, place, notes, until };
-        match attempt.run(&mut got, stop.as_mut()).await {
-            Ok(by) => attempt.seal(got, by).await,
-            Err((trouble, at)) => Err(Broken { note: inner.keep(&trouble, got).await, trouble, at }),
+        let via = match inner.via(ask) {
+            Ok(via) => via,
+            Err(trouble) => return Err(Broken { note: inner.keep(&trouble, got).await, ..failed(trouble) }),
+        };
+        let attempt = Attempt { inner, ask, via: via.as_deref(), place, notes, until };
+        let run = attempt.run(&mut got, stop.as_mut()).await;
+        if let Some(member) = &via {
+            blame(member, run.as_ref().err());
         }
+        let ended = match run {
+            Ok(by) => attempt.seal(got, by).await,
+            Err((trouble, at)) => {
+                Err(Broken { note: inner.keep(&trouble, got).await, at, ..failed(trouble) })
+            }
+        };
+        let proxy = via.map(|member| member.name.clone());
+        ended.map_err(|broken| Broken { proxy, ..broken })
+    }
+}
+
+/// What an attempt says about the proxy that it went through.
+fn blame(member: &Member, failed: Option<&(Trouble, Option<Checked>)>) {
+    match failed {
+        Some((Trouble::Proxy(_), _)) => member.failed(),
+        // The proxy, the origin, or the two together: only other hosts can tell.
+        Some((Trouble::ProxyForbids(_) | Trouble::ProxyUnreached, at)) => {
+            if let Some(host) = at.as_ref().and_then(Checked::target) {
+                member.unreached(&host);
+            }
+        }
+        // Nothing was heard of it.
+        Some((Trouble::Refused(_) | Trouble::Invalid(_) | Trouble::Name(_) | Trouble::Stopped(_), _)) => {}
+        Some(_) | None => member.worked(),
     }
 }
 
 impl Inner {
+    /// The proxy of this attempt, where one is asked for.
+    fn via(&self, ask: &Ask<'_>) -> Result<Option<Arc<Member>>, Trouble> {
+        let Some((pool, turn)) = ask.pool else { return Ok(None) };
+        let host = self.guard.parse(ask.url).ok().and_then(|url| url.target());
+        match self.options.pools.pick(pool, host.as_ref(), turn) {
+            Some(Ok(member)) => Ok(Some(member)),
+            Some(Err(exhausted)) => Err(Trouble::Exhausted(exhausted.wait)),
+            None => Err(Trouble::Invalid(format!("no proxy pool is called {pool:?} here"))),
+        }
+    }
+
     /// What an earlier attempt left, if it is still there.
     async fn resume(&self, place: &dyn Blobs, note: Option<&Note>) -> Result<Got, Trouble> {
         let Some(note) = note.filter(|note| note.whole || note.head.etag.is_some()) else {
@@ -100,6 +148,7 @@ impl Inner {
 struct Attempt<'a> {
     inner: &'a Inner,
     ask: &'a Ask<'a>,
+    via: Option<&'a Member>,
     place: &'a dyn Blobs,
     notes: &'a dyn Notes,
     until: Instant,
@@ -121,7 +170,7 @@ impl Attempt<'_> {
             let asked = rest.map(|rest| rest.from);
             let answered = tokio::select! {
                 biased;
-                answered = self.inner.ask(self.ask, rest, self.until) => answered,
+                answered = self.inner.ask(self.ask, self.via, rest, self.until) => answered,
                 () = &mut stop => return Err((stopped(), None)),
             };
             let (trouble, at) = match answered {
@@ -207,7 +256,7 @@ impl Attempt<'_> {
 
     /// Checks the whole.
     async fn seal(&self, got: Got, by: Checked) -> Result<Fetched, Broken> {
-        let failed = |trouble, at| Broken { trouble, at, note: None };
+        let failed = |trouble, at| Broken { trouble, at, note: None, proxy: None };
         let Some(mut upload) = got.upload else {
             return Err(failed(Trouble::BadAnswer("nothing came"), Some(by)));
         };

@@ -21,6 +21,7 @@ use tokio_rustls::TlsConnector;
 use super::wire::Wire;
 use crate::dns::{Lookup, LookupError};
 use crate::guard::{Guard, Refused};
+use crate::proxy::{Member, TunnelError, open};
 
 /// An address has so long before the next one of the same name is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -40,6 +41,15 @@ pub(crate) enum DialError {
     /// It took too long.
     #[error("no connection")]
     TooSlow,
+    /// The proxy did not do its part.
+    #[error("{0}")]
+    Proxy(String),
+    /// The proxy does not let us reach this host.
+    #[error("it answered {0}")]
+    ProxyForbids(u16),
+    /// The proxy did its part, and the other side could not be reached from there.
+    #[error("the proxy answered {0}")]
+    ProxyUnreached(u16),
     /// The other side's certificate or encryption is not acceptable.
     #[error("no trust: {0}")]
     Tls(#[source] io::Error),
@@ -54,6 +64,9 @@ impl DialError {
             Self::Name(error) => Self::Name(error.clone()),
             Self::Unreached(error) => Self::Unreached(kind(error)),
             Self::TooSlow => Self::TooSlow,
+            Self::Proxy(reason) => Self::Proxy(reason.clone()),
+            Self::ProxyForbids(status) => Self::ProxyForbids(*status),
+            Self::ProxyUnreached(status) => Self::ProxyUnreached(*status),
             Self::Tls(error) => Self::Tls(kind(error)),
         }
     }
@@ -68,11 +81,20 @@ struct Inner {
     names: Arc<dyn Lookup>,
     tls: TlsConnector,
     patience: Duration,
+    /// The proxy that it goes through.
+    via: Option<Arc<Member>>,
 }
 
 impl Dial {
     pub(crate) fn new(guard: Guard, names: Arc<dyn Lookup>, tls: TlsConnector, patience: Duration) -> Self {
-        Self(Arc::new(Inner { guard, names, tls, patience }))
+        Self(Arc::new(Inner { guard, names, tls, patience, via: None }))
+    }
+
+    /// The same through a proxy.
+    pub(crate) fn through(&self, member: &Arc<Member>) -> Self {
+        let Inner { guard, names, tls, patience, via: _ } = &*self.0;
+        let (guard, names, tls) = (guard.clone(), Arc::clone(names), tls.clone());
+        Self(Arc::new(Inner { guard, names, tls, patience: *patience, via: Some(Arc::clone(member)) }))
     }
 }
 
@@ -89,27 +111,59 @@ impl tower_service::Service<Uri> for Dial {
         let inner = Arc::clone(&self.0);
         async move {
             let dialled = tokio::time::timeout(inner.patience, inner.dial(&uri)).await;
-            dialled.unwrap_or(Err(DialError::TooSlow)).map(TokioIo::new)
+            dialled.unwrap_or_else(|_| Err(inner.too_slow())).map(TokioIo::new)
         }
         .boxed()
     }
 }
 
 impl Inner {
+    /// Behind a proxy it is the proxy that kept us waiting.
+    fn too_slow(&self) -> DialError {
+        match self.via {
+            Some(_) => DialError::Proxy("the proxy did not work: it took too long".to_owned()),
+            None => DialError::TooSlow,
+        }
+    }
+
     async fn dial(&self, uri: &Uri) -> Result<Wire, DialError> {
         let host = uri.host().ok_or(Refused::Host)?;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let https = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
         let addresses = self.judged(bare).await?;
-        let stream = reach(addresses, port).await.map_err(DialError::Unreached)?;
+        let stream = match &self.via {
+            None => reach(addresses, port).await.map_err(DialError::Unreached)?,
+            Some(member) => self.tunnel(member, &addresses, port).await?,
+        };
         let _ = stream.set_nodelay(true);
         if !https {
             return Ok(Wire::Plain(stream));
         }
-        let name = ServerName::try_from(bare.to_owned()).map_err(|_| Refused::Host)?;
+        // The dot that ends a name is none of the certificate's.
+        let name = bare.strip_suffix('.').unwrap_or(bare).to_owned();
+        let name = ServerName::try_from(name).map_err(|_| Refused::Host)?;
         let tls = self.tls.connect(name, stream).await.map_err(trust)?;
         Ok(Wire::Tls(Box::new(tls)))
+    }
+
+    /// A way through a proxy to the first of these. Where the proxy itself is, the operator has said: nobody judges that.
+    async fn tunnel(&self, member: &Member, to: &[IpAddr], port: u16) -> Result<TcpStream, DialError> {
+        let failed =
+            |error: &dyn std::fmt::Display| DialError::Proxy(format!("the proxy did not work: {error}"));
+        let proxy = &member.proxy;
+        let at = match proxy.host.parse::<IpAddr>() {
+            Ok(literal) => vec![literal],
+            Err(_) => self.names.lookup(&proxy.host).await.map_err(|error| failed(&error))?,
+        };
+        let mut stream = reach(at, proxy.port).await.map_err(|error| failed(&error.kind()))?;
+        let to = to.first().ok_or(Refused::Host)?;
+        match open(&mut stream, proxy, SocketAddr::new(*to, port)).await {
+            Ok(()) => Ok(stream),
+            Err(TunnelError::Forbidden(status)) => Err(DialError::ProxyForbids(status)),
+            Err(TunnelError::Unreached(status)) => Err(DialError::ProxyUnreached(status)),
+            Err(error @ TunnelError::Proxy(_)) => Err(failed(&error)),
+        }
     }
 
     /// The addresses behind a host, all of which may be dialled. One that may not refuses all: a name that mixes them is up

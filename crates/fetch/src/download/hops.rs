@@ -19,8 +19,9 @@ use url::Position;
 
 use super::head::retry_after;
 use super::trouble::{Trouble, of_request};
-use super::{Ask, HEAD_BYTES, Inner};
+use super::{Ask, HEAD_BYTES, Http, Inner};
 use crate::guard::{Checked, Refused};
+use crate::proxy::Member;
 
 /// So many redirects are followed.
 const MAX_HOPS: usize = 5;
@@ -49,12 +50,19 @@ pub(super) type At<T> = Result<T, (Trouble, Option<Checked>)>;
 
 impl Inner {
     /// Asks, and follows redirects to the one that has an answer.
-    pub(super) async fn ask(&self, ask: &Ask<'_>, rest: Option<Rest<'_>>, until: Instant) -> At<Answered> {
+    pub(super) async fn ask(
+        &self,
+        ask: &Ask<'_>,
+        via: Option<&Member>,
+        rest: Option<Rest<'_>>,
+        until: Instant,
+    ) -> At<Answered> {
+        let http = via.and_then(|member| self.through.get(member.at)).unwrap_or(&self.direct);
         let mut url = self.guard.parse(ask.url).map_err(|refused| (Trouble::Refused(refused), None))?;
         let all = ask.header_map().map_err(|trouble| (trouble, Some(url.clone())))?;
         let (mut trusted, mut been) = (true, Vec::new());
         loop {
-            let sent = self.send(&url, &all, trusted, rest, until).await;
+            let sent = self.send(http, &url, &all, trusted, rest, until).await;
             let response = sent.map_err(|trouble| (trouble, Some(url.clone())))?;
             if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
                 return Ok(Answered { response, by: url });
@@ -78,6 +86,7 @@ impl Inner {
 
     async fn send(
         &self,
+        http: &Http,
         url: &Checked,
         all: &HeaderMap,
         trusted: bool,
@@ -105,7 +114,7 @@ impl Inner {
         }
         let patience = self.options.answer_timeout.saturating_add(self.options.connect_timeout);
         let within = Instant::now().checked_add(patience).map_or(until, |at| at.min(until));
-        match tokio::time::timeout_at(within, self.http.request(request)).await {
+        match tokio::time::timeout_at(within, http.request(request)).await {
             Ok(Ok(response)) if head_bytes(response.headers()) > HEAD_BYTES => Err(Trouble::HeadTooLarge),
             Ok(answered) => answered.map_err(of_request),
             Err(_) if within == until => Err(Trouble::Deadline(self.options.deadline)),

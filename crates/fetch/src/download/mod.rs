@@ -66,13 +66,15 @@ pub(crate) struct Ask<'a> {
     pub(crate) url: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) sha256: Option<Sha256>,
+    /// The pool whose proxies are used, and whose turn it is.
+    pub(crate) pool: Option<(&'a str, u64)>,
 }
 
 impl Ask<'_> {
     fn header_map(&self) -> Result<HeaderMap, Trouble> {
         let mut map = HeaderMap::with_capacity(self.headers.len() + 4);
         for (name, value) in self.headers {
-            let unusable = || Trouble::Header(format!("the header {name:?} cannot be sent"));
+            let unusable = || Trouble::Invalid(format!("the header {name:?} cannot be sent"));
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
             let mut value = HeaderValue::from_str(value).map_err(|_| unusable())?;
             value.set_sensitive(true);
@@ -82,13 +84,17 @@ impl Ask<'_> {
     }
 }
 
+type Http = Client<Dial, Empty<Bytes>>;
+
 /// The client of all downloads. Cheap to clone.
 #[derive(Clone)]
 pub struct Downloads(Arc<Inner>);
 
 struct Inner {
     guard: Guard,
-    http: Client<Dial, Empty<Bytes>>,
+    direct: Http,
+    /// One client per proxy, so that no connection is shared between two ways.
+    through: Vec<Http>,
     options: DownloadOptions,
 }
 
@@ -102,14 +108,10 @@ impl Downloads {
         };
         let tls = wire::tls(std::mem::take(&mut options.roots))?;
         let dial = Dial::new(guard.clone(), names, tls, options.connect_timeout);
-        let http = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(options.idle_per_host)
-            .http1_max_buf_size(HEAD_BYTES)
-            .http1_max_headers(HEAD_FIELDS)
-            .build(dial);
-        Ok(Self(Arc::new(Inner { guard, http, options })))
+        let through =
+            options.pools.members().iter().map(|member| client(dial.through(member), &options)).collect();
+        let direct = client(dial, &options);
+        Ok(Self(Arc::new(Inner { guard, direct, through, options })))
     }
 
     /// The guard that judges its URLs, for doors that judge them earlier.
@@ -123,6 +125,16 @@ impl Downloads {
     pub fn options(&self) -> &DownloadOptions {
         &self.0.options
     }
+}
+
+fn client(dial: Dial, options: &DownloadOptions) -> Http {
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(options.idle_per_host)
+        .http1_max_buf_size(HEAD_BYTES)
+        .http1_max_headers(HEAD_FIELDS)
+        .build(dial)
 }
 
 impl std::fmt::Debug for Downloads {

@@ -7,6 +7,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::dns::Lookup;
 use crate::guard::GuardOptions;
+use crate::proxy::Pools;
 
 /// Limits of a download, and what it may reach.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct DownloadOptions {
     pub guard: GuardOptions,
     /// Who looks names up; the machine's name servers unless said.
     pub names: Option<Arc<dyn Lookup>>,
+    /// Proxies that resources may ask for.
+    pub pools: Arc<Pools>,
     /// Certificates that are trusted beside the machine's own.
     pub roots: Vec<CertificateDer<'static>>,
     /// From the look-up to the end of the handshake.
@@ -42,6 +45,7 @@ impl Default for DownloadOptions {
         Self {
             guard: GuardOptions::default(),
             names: None,
+            pools: Arc::default(),
             roots: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             answer_timeout: Duration::from_secs(30),

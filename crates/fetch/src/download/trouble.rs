@@ -19,13 +19,25 @@ use crate::guard::Refused;
 pub(crate) enum Trouble {
     #[error("{0}")]
     Refused(Refused),
+    /// Something in the resource itself that a door should not have let in.
     #[error("{0}")]
-    Header(String),
+    Invalid(String),
     #[error("{0}")]
     Name(LookupError),
     /// No connection, whatever the reason: the outside is not told an open port from a closed one.
     #[error("no connection")]
     Unreached,
+    /// The proxy was at fault.
+    #[error("{0}")]
+    Proxy(String),
+    /// The proxy does not let us reach this host.
+    #[error("the proxy refuses this host with {0}")]
+    ProxyForbids(u16),
+    /// The proxy was not, and the other side could not be reached from there.
+    #[error("no connection from the proxy")]
+    ProxyUnreached,
+    #[error("no proxy of the pool works")]
+    Exhausted(Duration),
     #[error("the certificate or the encryption is not acceptable: {0}")]
     Tls(io::Error),
     /// The connection ended before there was a head.
@@ -72,6 +84,10 @@ impl Trouble {
         match self {
             Self::Name(_)
             | Self::Unreached
+            | Self::Proxy(_)
+            | Self::ProxyForbids(_)
+            | Self::ProxyUnreached
+            | Self::Exhausted(_)
             | Self::Hung
             | Self::Silent(_)
             | Self::Deadline(_)
@@ -81,7 +97,7 @@ impl Trouble {
             | Self::Stopped(_) => true,
             Self::Status { status, .. } => matches!(status, 408 | 425 | 429 | 499 | 500..),
             Self::Refused(_)
-            | Self::Header(_)
+            | Self::Invalid(_)
             | Self::Tls(_)
             | Self::HeadTooLarge
             | Self::Redirects(_)
@@ -104,6 +120,9 @@ impl From<DialError> for Trouble {
                 Self::Unreached
             }
             DialError::TooSlow => Self::Unreached,
+            DialError::Proxy(reason) => Self::Proxy(reason),
+            DialError::ProxyForbids(status) => Self::ProxyForbids(status),
+            DialError::ProxyUnreached(_) => Self::ProxyUnreached,
         }
     }
 }

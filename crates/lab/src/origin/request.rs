@@ -28,7 +28,7 @@ impl Request {
         self.header("range")?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
     }
 
-    pub(super) async fn read(wire: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Option<Self>> {
+    pub(crate) async fn read(wire: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Option<Self>> {
         let Some(first) = line(wire).await? else { return Ok(None) };
         let mut words = first.split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

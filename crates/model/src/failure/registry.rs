@@ -281,7 +281,7 @@ registry! {
         "The proxy did not work.",
         "We try the next proxy; the download limit is not touched.",
         "Nothing for now.";
-    DownloadProxyExhausted "DOWNLOAD_PROXY_EXHAUSTED" Download Transient DownloadProxyExhausted 502 (Policy) Proxy
+    DownloadProxyExhausted "DOWNLOAD_PROXY_EXHAUSTED" Download Throttled DownloadProxyExhausted 502 (Policy) Proxy
         "No proxy of the pool works.",
         "The pool is held and probed; its tasks wait.",
         "Check the proxies of this pool.";

@@ -15,7 +15,7 @@ fn ip(text: &str) -> IpAddr {
 async fn dialler(names: &NameServer, options: GuardOptions) -> Inner {
     let names = Arc::new(Resolver::asking(&[names.address()]).unwrap());
     let tls = super::super::wire::tls(Vec::new()).unwrap();
-    Inner { guard: Guard::new(options), names, tls, patience: Duration::from_secs(5) }
+    Inner { guard: Guard::new(options), names, tls, patience: Duration::from_secs(5), via: None }
 }
 
 /// Covers R4 of the security rules.
