@@ -45,7 +45,7 @@ pub(crate) async fn open(stream: &mut TcpStream, proxy: &Proxy, to: SocketAddr) 
     }
     match status(&answer) {
         Some(200..=299) => Ok(()),
-        Some(status @ (403 | 404 | 405)) => Err(TunnelError::Forbidden(status)),
+        Some(status @ 403..=405) => Err(TunnelError::Forbidden(status)),
         Some(status @ 502..=504) => Err(TunnelError::Unreached(status)),
         Some(status) => Err(TunnelError::Proxy(format!("it answered {status}"))),
         None => Err(TunnelError::Proxy("its answer is no HTTP".to_owned())),
