@@ -43,6 +43,6 @@ async fn whoever_comes_after_a_dead_worker_goes_on_from_its_last_note() {
     let row = bench.ended(id).await;
     assert_eq!(bench.stored(&row).await.1, bytes);
     let froms: Vec<Option<usize>> = origin.heard("/a").iter().map(|heard| heard.request.from()).collect();
-    assert!(matches!(froms[..], [None, Some(from)] if from >= 512 << 10 && from <= 900 << 10), "{froms:?}");
+    assert!(matches!(froms[..], [None, Some(from)] if (512 << 10..=900 << 10).contains(&from)), "{froms:?}");
     running.drain().await;
 }
