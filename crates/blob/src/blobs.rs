@@ -12,6 +12,7 @@ use crate::Result;
 use crate::digest::Sha256;
 use crate::key::Key;
 use crate::range::ByteRange;
+use crate::temp::Mark;
 use crate::upload::Upload;
 
 /// Bytes as they come. A stream that ends without an error has given every byte it promised.
@@ -26,6 +27,10 @@ pub type ByteStream = BoxStream<'static, Result<Bytes>>;
 pub trait Blobs: Send + Sync + fmt::Debug + 'static {
     /// Begins an upload that stops with `TooLarge` at `limit` + 1 bytes. Its key is chosen at the end.
     async fn begin(&self, limit: u64) -> Result<Upload>;
+
+    /// Goes on with an upload where it was marked. Nothing when what was marked is gone, in use or not what it was: then the
+    /// bytes have to come again.
+    async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>>;
 
     /// Opens an artifact, or a part of it.
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading>;

@@ -71,6 +71,7 @@ pub use s3::{Conditional, Conditionals, S3, S3Settings};
 pub use scratch::Scratch;
 pub use seam::{Point, Seam, Seamless};
 pub use sweep::{ReferenceError, References, Sweep, SweepError, SweepFailure, Swept, sweep};
+pub use temp::Mark;
 pub use upload::{Placed, Sealed, Stored, Upload};
 
 /// What every call answers.

@@ -16,12 +16,13 @@ use redrive_store::clock::{Clock, SystemClock};
 
 use crate::Result;
 use crate::blobs::{Blobs, Head, Listed, Reading, Removed, Temps};
+use crate::blocking;
 use crate::digest::Sha256;
 use crate::error::BlobError;
 use crate::folder::Folder;
 use crate::key::Key;
 use crate::range::ByteRange;
-use crate::temp::{Sealing, TempFolder};
+use crate::temp::{Mark, Sealing, TempFolder};
 use crate::upload::{Placed, Publish, Upload};
 
 /// Artifacts that can be made again. What fits into one block is kept in memory and is gone with the process; the rest lies in
@@ -40,6 +41,10 @@ impl Scratch {
         Ok(Self { temps: folder.temps().await?, folder, memory: Memory::default() })
     }
 
+    fn publisher(&self) -> Arc<dyn Publish> {
+        Arc::new(Publisher { memory: self.memory.clone(), folder: self.folder.publisher() })
+    }
+
     /// Opens an artifact for whoever may block.
     pub fn open_now(&self, key: &Key) -> Result<Box<dyn Read + Send>> {
         match self.memory.get(key) {
@@ -52,9 +57,13 @@ impl Scratch {
 #[async_trait]
 impl Blobs for Scratch {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let publish = Publisher { memory: self.memory.clone(), folder: self.folder.publisher() };
-        let small = Small { place: self.clone() };
-        Ok(Upload::small(small, limit, Arc::new(publish)))
+        Ok(Upload::small(Small { place: self.clone() }, limit, self.publisher()))
+    }
+
+    async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
+        let (temps, mark) = (self.temps.clone(), mark.clone());
+        let temp = blocking::run(move || temps.open(&mark)).await?;
+        Ok(temp.map(|temp| Upload::new(temp, limit, self.publisher())))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {

@@ -1,23 +1,44 @@
 //! The local file that every upload is first written into.
 //!
 //! A temp has a random name, mode 0600, and a lock that its process holds: a sweeper that gets the lock knows that the
-//! writer is dead. Whoever drops a temp removes it. After one failed step a temp is given up: a second fsync on the same
+//! writer is dead. Whoever drops a temp removes it, unless it was marked to be gone on with. After one failed step a temp is given up: a second fsync on the same
 //! file may say yes about bytes that are lost.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use rand::Rng;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::digest::{Hashing, Sha256};
 use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::seam::{Point, Seam};
+
+/// So much is read at once when a temp is gone on with.
+const BLOCK: usize = 128 * 1024;
+
+/// A place in an upload that can be come back to: the temp, how much of it counts, and what that must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    pub(crate) temp: String,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: Sha256,
+}
+
+impl Mark {
+    /// How many bytes there are.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
 
 /// The folder in which temps lie, and how they are treated.
 #[derive(Debug, Clone)]
@@ -40,13 +61,54 @@ impl TempFolder {
             name,
             of: self.clone(),
             hash: Hashing::default(),
-            named: true,
+            removed: true,
         };
         // Where locks are not supported age alone protects a temp.
         match rustix::fs::flock(temp.file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => Ok(temp),
             Err(e) => Err(errno::folder(Act::Put, "locking a temp", e)),
         }
+    }
+
+    /// Opens a temp that was left at a mark, locked, with nothing in it behind the mark. Nothing when it is gone, when somebody
+    /// still writes it, or when its bytes are not those that were marked: it was never synced, and a machine may have lost its
+    /// power since.
+    pub(crate) fn open(&self, mark: &Mark) -> Result<Option<Temp>> {
+        if mark.temp.len() != 32 || !mark.temp.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(&self.folder, &mark.temp, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT | Errno::LOOP) => return Ok(None),
+            Err(e) => return Err(errno::folder(Act::Put, "opening a temp", e)),
+        };
+        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS | Errno::NOLCK) => {}
+            Err(_) => return Ok(None),
+        }
+        let failed = |e| errno::io(Act::Put, "going on with a temp", e);
+        // A sweeper may have had it between the opening and the lock.
+        let stat = rustix::fs::fstat(&file).map_err(|e| failed(e.into()))?;
+        if stat.st_nlink == 0 || u64::try_from(stat.st_size).unwrap_or(0) < mark.bytes {
+            return Ok(None);
+        }
+        let mut hash = Hashing::default();
+        let mut block = vec![0; BLOCK];
+        while hash.bytes() < mark.bytes {
+            let left = usize::try_from(mark.bytes - hash.bytes()).unwrap_or(BLOCK).min(BLOCK);
+            let part = block.get_mut(..left).unwrap_or_default();
+            file.read_exact_at(part, hash.bytes()).map_err(failed)?;
+            hash.update(part);
+        }
+        let temp =
+            Temp { file: Arc::new(file), name: mark.temp.clone(), of: self.clone(), hash, removed: true };
+        if temp.hash.clone().end() != mark.sha256 {
+            return Ok(None);
+        }
+        temp.file.set_len(mark.bytes).map_err(failed)?;
+        (&mut &*temp.file).seek(SeekFrom::Start(mark.bytes)).map_err(failed)?;
+        Ok(Some(temp))
     }
 }
 
@@ -57,7 +119,8 @@ pub(crate) struct Temp {
     pub(crate) name: String,
     of: TempFolder,
     hash: Hashing,
-    named: bool,
+    /// Whether it goes when it is dropped.
+    removed: bool,
 }
 
 impl Temp {
@@ -91,19 +154,35 @@ impl Temp {
         self.of.seam.before(at).and_then(|()| step(&self.file)).map_err(|e| errno::io(Act::Put, what, e))
     }
 
+    /// How many bytes it has.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.hash.bytes()
+    }
+
     pub(crate) const fn folder(&self) -> &Arc<OwnedFd> {
         &self.of.folder
     }
 
     /// It has its final name: there is nothing left to remove.
     pub(crate) const fn renamed(&mut self) {
-        self.named = false;
+        self.removed = false;
+    }
+
+    /// From now on it stays when it is dropped, and this is how it is found again.
+    pub(crate) fn mark(&mut self) -> Mark {
+        self.removed = false;
+        Mark { temp: self.name.clone(), bytes: self.hash.bytes(), sha256: self.hash.clone().end() }
+    }
+
+    /// It goes when it is dropped, whatever was marked.
+    pub(crate) const fn unmark(&mut self) {
+        self.removed = true;
     }
 }
 
 impl Drop for Temp {
     fn drop(&mut self) {
-        if self.named {
+        if self.removed {
             // What stays behind is swept when it is old.
             let _ = rustix::fs::unlinkat(&self.of.folder, &self.name, AtFlags::empty());
         }

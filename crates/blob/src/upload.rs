@@ -16,7 +16,7 @@ use crate::digest::Sha256;
 use crate::error::BlobError;
 use crate::key::Key;
 use crate::scratch::Small;
-use crate::temp::{Sealing, Temp};
+use crate::temp::{Mark, Sealing, Temp};
 
 /// So many bytes are gathered before they are written.
 const BLOCK: usize = 128 * 1024;
@@ -65,7 +65,8 @@ pub struct Upload {
 
 impl Upload {
     pub(crate) fn new(temp: Temp, limit: u64, publish: Arc<dyn Publish>) -> Self {
-        Self { temp: Some(temp), small: None, waiting: BytesMut::new(), bytes: 0, limit, publish }
+        let bytes = temp.bytes();
+        Self { temp: Some(temp), small: None, waiting: BytesMut::new(), bytes, limit, publish }
     }
 
     /// An upload that makes a temp only when it is larger than what is gathered anyway.
@@ -84,6 +85,7 @@ impl Upload {
         let chunk = chunk.into();
         self.bytes = self.bytes.saturating_add(chunk.len() as u64);
         if self.bytes > self.limit {
+            self.unmark();
             (self.temp, self.small) = (None, None);
             return Err(BlobError::TooLarge { limit: self.limit });
         }
@@ -94,6 +96,26 @@ impl Upload {
         }
         self.waiting.extend_from_slice(&chunk);
         if self.waiting.len() >= BLOCK { self.flush().await } else { Ok(()) }
+    }
+
+    /// Writes out what came so far and tells how to go on from here with [`Blobs::resume`](crate::Blobs::resume): after this
+    /// upload was dropped, or its process has died. From now on the temp stays when it is dropped; what nobody comes back to is
+    /// swept when it is old.
+    pub async fn mark(&mut self) -> Result<Mark> {
+        if self.small.is_some() {
+            // What is to be come back to is on the disk, however small.
+            let block = self.waiting.split().freeze();
+            self.append(block).await?;
+        }
+        self.flush().await?;
+        self.temp.as_mut().map(Temp::mark).ok_or_else(given_up)
+    }
+
+    /// Nobody will come back: the temp goes when it is dropped.
+    pub fn unmark(&mut self) {
+        if let Some(temp) = &mut self.temp {
+            temp.unmark();
+        }
     }
 
     /// Ends the bytes. What is sealed is on the disk, and its hash is known.
@@ -170,6 +192,15 @@ impl Sealed {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Tells how to come back to it, as [`Upload::mark`] does: nothing is to be sent again by whoever sent it. `None` when it
+    /// was given up after an error of the disk, is finished, or is in memory only.
+    pub fn mark(&mut self) -> Option<Mark> {
+        match self.whole.as_mut()? {
+            Whole::Temp(sealing) => Some(sealing.temp.mark()),
+            Whole::Small(..) => None,
+        }
     }
 
     /// Gives it its key, once, durably. The same bytes under this key are adopted; other bytes are

@@ -6,7 +6,10 @@
 pub mod bench;
 pub mod faulty;
 pub mod gateway;
+pub mod names;
+pub mod origin;
 pub mod protocol;
 pub mod proxy;
 pub mod quality;
+pub mod tunnel;
 pub mod worker;

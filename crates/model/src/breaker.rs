@@ -117,10 +117,11 @@ impl Call {
             | Code::GwTruncated
             | Code::GwBadResponse
             | Code::DownloadHttp5xx
+            | Code::DownloadBadResponse
             | Code::DownloadTruncated
             | Code::UploadS3Error
             | Code::TargetError => Self::ServerError,
-            Code::GwBusy | Code::TargetBusy => Self::Busy,
+            Code::GwBusy | Code::DownloadBusy | Code::TargetBusy => Self::Busy,
             _ => Self::Neutral,
         }
     }

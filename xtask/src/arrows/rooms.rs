@@ -68,7 +68,7 @@ const ROOMS: &[Room] = &[
     Room { name: DOOR, uses: &[], tests_use: &[] },
     Room { name: GATEWAY, uses: &[MODEL, DOOR], tests_use: &[] },
     Room { name: CONVERT, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
-    Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES] },
+    Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, LAB] },
     Room { name: INTAKE, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
     Room { name: NOTIFY, uses: &[MODEL, STORE, ENGINE], tests_use: &[SQLITE, POSTGRES] },
     Room { name: API, uses: &[MODEL], tests_use: &[] },

@@ -29,7 +29,7 @@ use crate::key::Key;
 use crate::range::ByteRange;
 use crate::room;
 use crate::seam::{Seam, Seamless};
-use crate::temp::TempFolder;
+use crate::temp::{Mark, TempFolder};
 use crate::upload::{Publish, Upload};
 
 pub(crate) use root::Root;
@@ -76,14 +76,9 @@ impl Folder {
         &self.path
     }
 
-    /// Where temps lie. Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
-    fn temps_in(root: &Root, seam: Arc<dyn Seam>, durable: bool) -> Result<TempFolder> {
-        Ok(TempFolder { folder: Arc::new(root.subfolder(TEMP)?), seam, durable })
-    }
-
+    /// Where temps lie.
     pub(crate) async fn temps(&self) -> Result<TempFolder> {
-        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
-        self.on_root(move |root| Self::temps_in(root, seam, durable)).await
+        self.in_temps(|temps| Ok(temps.clone())).await
     }
 
     pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
@@ -106,6 +101,20 @@ impl Folder {
         }
     }
 
+    async fn in_temps<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&TempFolder) -> Result<T> + Send + 'static,
+    {
+        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
+        let opened = self.on_root(move |root| {
+            // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
+            let folder = Arc::new(root.subfolder(TEMP)?);
+            work(&TempFolder { folder, seam, durable })
+        });
+        opened.await
+    }
+
     async fn on_root<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -119,9 +128,14 @@ impl Folder {
 #[async_trait]
 impl Blobs for Folder {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
-        let temp = self.on_root(move |root| Self::temps_in(root, seam, durable)?.make());
-        Ok(Upload::new(temp.await?, limit, self.publisher()))
+        let temp = self.in_temps(|temps| temps.make()).await?;
+        Ok(Upload::new(temp, limit, self.publisher()))
+    }
+
+    async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
+        let mark = mark.clone();
+        let temp = self.in_temps(move |temps| temps.open(&mark)).await?;
+        Ok(temp.map(|temp| Upload::new(temp, limit, self.publisher())))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {

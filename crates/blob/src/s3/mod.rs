@@ -31,7 +31,7 @@ use crate::folder::Root;
 use crate::key::Key;
 use crate::range::ByteRange;
 use crate::seam::Seamless;
-use crate::temp::TempFolder;
+use crate::temp::{Mark, TempFolder};
 use crate::upload::Upload;
 
 pub use probe::{Conditional, Conditionals};
@@ -65,6 +65,20 @@ impl S3 {
         Ok(Self { bucket, publisher: Arc::new(publisher), spool: Arc::new(spool) })
     }
 
+    async fn in_spool<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&TempFolder) -> Result<T> + Send + 'static,
+    {
+        let spool = Arc::clone(&self.spool);
+        let opened = blocking::run(move || {
+            let folder = spool.fd().try_clone_to_owned();
+            let folder = folder.map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
+            work(&TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false })
+        });
+        opened.await
+    }
+
     /// What the bucket does with conditions, as it was found out at start.
     #[must_use]
     pub fn conditionals(&self) -> Conditionals {
@@ -75,15 +89,14 @@ impl S3 {
 #[async_trait]
 impl Blobs for S3 {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let spool = Arc::clone(&self.spool);
-        let temp = blocking::run(move || {
-            let folder = spool
-                .fd()
-                .try_clone_to_owned()
-                .map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
-            TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false }.make()
-        });
-        Ok(Upload::new(temp.await?, limit, Arc::clone(&self.publisher) as _))
+        let temp = self.in_spool(|spool| spool.make()).await?;
+        Ok(Upload::new(temp, limit, Arc::clone(&self.publisher) as _))
+    }
+
+    async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
+        let mark = mark.clone();
+        let temp = self.in_spool(move |spool| spool.open(&mark)).await?;
+        Ok(temp.map(|temp| Upload::new(temp, limit, Arc::clone(&self.publisher) as _)))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use redrive_blob::{BlobError, BlobsExt, ByteRange, Placed, PutError, Removed, Sha256};
+use redrive_blob::{BlobError, BlobsExt, ByteRange, Mark, Placed, PutError, Removed, Sha256};
 
 use crate::kit::{Kit, collect, earlier, files_below, k, later, noise};
 
@@ -36,6 +36,9 @@ on_every_place! {
     the_same_bytes_again_are_adopted_and_other_bytes_are_refused,
     a_body_over_the_limit_leaves_nothing,
     a_dropped_upload_leaves_nothing,
+    an_upload_goes_on_where_it_was_marked,
+    what_was_sealed_and_marked_needs_no_second_sending,
+    a_mark_whose_bytes_are_others_is_not_gone_on_with,
     a_stream_that_breaks_off_leaves_nothing,
     ranges_are_read_as_http_says,
     what_is_not_there_is_not_found,
@@ -146,6 +149,65 @@ async fn a_dropped_upload_leaves_nothing(kit: &Kit) {
             .count(),
         0
     );
+}
+
+async fn an_upload_goes_on_where_it_was_marked(kit: &Kit) {
+    let bytes = noise(300_000, 7);
+    let mut upload = kit.blobs.begin(300_000).await.unwrap();
+    upload.write(bytes[..200_000].to_vec()).await.unwrap();
+    let mark = upload.mark().await.unwrap();
+    assert!(kit.blobs.resume(&mark, 300_000).await.unwrap().is_none(), "somebody is still writing it");
+    upload.write(noise(50_000, 8)).await.unwrap();
+    drop(upload);
+    // As it is kept in a row between two attempts.
+    let mark: Mark = serde_json::from_str(&serde_json::to_string(&mark).unwrap()).unwrap();
+    assert_eq!(mark.bytes(), 200_000);
+    let mut upload = kit.blobs.resume(&mark, 300_000).await.unwrap().unwrap();
+    assert_eq!(upload.bytes(), 200_000, "what came behind the mark does not count");
+    upload.write(bytes[200_000..].to_vec()).await.unwrap();
+    let stored = upload.finish(&k("a")).await.unwrap();
+    assert_eq!((stored.bytes, stored.sha256), (300_000, Sha256::of(&bytes)));
+    assert_eq!(kit.get("a").await, bytes);
+    assert!(kit.blobs.resume(&mark, 300_000).await.unwrap().is_none(), "it has its name");
+    assert_eq!(kit.temps().await, 0);
+}
+
+async fn what_was_sealed_and_marked_needs_no_second_sending(kit: &Kit) {
+    let mut upload = kit.blobs.begin(10).await.unwrap();
+    upload.write("hello").await.unwrap();
+    let mut sealed = upload.seal().await.unwrap();
+    let mark = sealed.mark().unwrap();
+    drop(sealed);
+    let upload = kit.blobs.resume(&mark, 10).await.unwrap().unwrap();
+    assert_eq!(upload.finish(&k("a")).await.unwrap().sha256, Sha256::of(b"hello"));
+    assert_eq!(kit.temps().await, 0);
+}
+
+async fn a_mark_whose_bytes_are_others_is_not_gone_on_with(kit: &Kit) {
+    let mut upload = kit.blobs.begin(10).await.unwrap();
+    upload.write("hello").await.unwrap();
+    let mark = upload.mark().await.unwrap();
+    drop(upload);
+    let forged = |from: &str, to: &str| -> Mark {
+        let text = serde_json::to_string(&mark).unwrap();
+        assert!(text.contains(from), "{text}");
+        serde_json::from_str(&text.replace(from, to)).unwrap()
+    };
+    let hash = Sha256::of(b"hello").to_string();
+    for other in [
+        forged(&hash, &Sha256::of(b"other").to_string()),
+        forged("\"bytes\":5", "\"bytes\":6"),
+        forged("\"temp\":\"", "\"temp\":\"../"),
+    ] {
+        assert!(kit.blobs.resume(&other, 10).await.unwrap().is_none(), "{other:?}");
+    }
+    let mut over = kit.blobs.begin(5).await.unwrap();
+    over.write("hello").await.unwrap();
+    let mark = over.mark().await.unwrap();
+    assert!(over.write("!").await.is_err());
+    drop(over);
+    assert!(kit.blobs.resume(&mark, 5).await.unwrap().is_none(), "what was refused is not kept");
+    assert_eq!(kit.temps().await, 0);
 }
 
 async fn a_stream_that_breaks_off_leaves_nothing(kit: &Kit) {

@@ -225,6 +225,14 @@ registry! {
         "The server does not support this request (501 or 505).",
         "We do not retry.",
         "Check the address.";
+    DownloadBusy "DOWNLOAD_BUSY" Download Transient DownloadHttp5xx 502 (Policy) Download
+        "The server is busy and said when to come again.",
+        "We’ll retry then, under the download limit.",
+        "Nothing for now.";
+    DownloadBadResponse "DOWNLOAD_BAD_RESPONSE" Download Transient DownloadHttp5xx 502 (Policy) Download
+        "The server’s answer could not be understood.",
+        "We’ll retry under the download limit; nothing of it is kept.",
+        "Check what is at the address; replay it when the server is well again.";
     DownloadRateLimited "DOWNLOAD_RATE_LIMITED" Download Throttled DownloadRateLimited 502 (Policy) Download
         "The server asked us to slow down.",
         "Its whole host waits as long as it asked; no attempt is lost.",
@@ -273,7 +281,7 @@ registry! {
         "The proxy did not work.",
         "We try the next proxy; the download limit is not touched.",
         "Nothing for now.";
-    DownloadProxyExhausted "DOWNLOAD_PROXY_EXHAUSTED" Download Transient DownloadProxyExhausted 502 (Policy) Proxy
+    DownloadProxyExhausted "DOWNLOAD_PROXY_EXHAUSTED" Download Throttled DownloadProxyExhausted 502 (Policy) Proxy
         "No proxy of the pool works.",
         "The pool is held and probed; its tasks wait.",
         "Check the proxies of this pool.";

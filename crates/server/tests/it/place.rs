@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use redrive_blob::{Blobs, ByteRange, Folder, Head, Key, Listed, Reading, Removed, Result, Temps, Upload};
+use redrive_blob::{
+    Blobs, ByteRange, Folder, Head, Key, Listed, Mark, Reading, Removed, Result, Temps, Upload,
+};
 use redrive_model::Timestamp;
 
 /// The place.
@@ -36,6 +38,10 @@ impl Watched {
 impl Blobs for Watched {
     async fn begin(&self, limit: u64) -> Result<Upload> {
         self.folder.begin(limit).await
+    }
+
+    async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
+        self.folder.resume(mark, limit).await
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {

@@ -1,0 +1,229 @@
+//! One attempt: a resource becomes an object, or a failure with a name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt};
+use redrive_blob::{BlobError, Blobs, Key, Sealed, Stored};
+use redrive_engine::model::failure::Budget;
+use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
+
+use crate::download::{Ask, Downloads, Fetched, Note, Notes};
+use crate::failure;
+use crate::input::Resource;
+use crate::made::Made;
+use crate::polite::Politeness;
+
+/// Beyond the deadline of a download: for the place to take it.
+const STORING: Duration = Duration::from_secs(15 * 60);
+
+/// A proxy that does not work is another one's turn, so often. Neither of the other budgets is touched.
+const PROXY_RETRIES: u32 = 10;
+
+/// How downloads are run.
+#[derive(Debug, Clone)]
+pub struct FetchOptions {
+    /// What is done when one fails; see [`FetchOptions::policy`].
+    pub policy: Policy,
+    /// So many at once in this process.
+    pub concurrency: usize,
+    /// So many at once at most to one host. Each begins with fewer and gets more while it answers well.
+    pub per_host: usize,
+}
+
+impl FetchOptions {
+    /// The usual policy with these limits: `DOWNLOAD_RETRY_LIMIT` and `STORAGE_RETRY_LIMIT`, each a budget of its own.
+    #[must_use]
+    pub fn policy(downloads: &Downloads, download_retries: u32, storage_retries: u32) -> Policy {
+        let budgets = [
+            (Budget::Download, download_retries),
+            (Budget::Storage, storage_retries),
+            (Budget::Proxy, PROXY_RETRIES),
+        ];
+        let attempt_timeout = downloads.options().deadline.saturating_add(STORING);
+        Policy { attempt_timeout, ..Policy::reliability().with_budgets(budgets) }
+    }
+}
+
+/// Somewhere to put objects.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The place itself.
+    pub blobs: Arc<dyn Blobs>,
+    /// What is blamed when it fails: `bucket:NAME`, or `disk`.
+    pub target: Target,
+}
+
+/// Where objects may go.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// `FETCH_TO`.
+    pub usual: Place,
+    /// Others that an operator listed, by the name that resources carry.
+    pub listed: BTreeMap<String, Place>,
+}
+
+/// The workload. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Fetch {
+    downloads: Downloads,
+    places: Arc<Places>,
+    polite: Arc<Politeness>,
+    options: Arc<FetchOptions>,
+}
+
+impl Fetch {
+    /// Downloads by this client into these places.
+    #[must_use]
+    pub fn new(downloads: Downloads, places: Places, options: FetchOptions) -> Self {
+        let polite = Arc::new(Politeness::new(options.per_host));
+        Self { downloads, places: Arc::new(places), polite, options: Arc::new(options) }
+    }
+
+    fn place(&self, resource: &Resource) -> Result<&Place, Failure> {
+        match &resource.place {
+            None => Ok(&self.places.usual),
+            Some(name) => self.places.listed.get(name).ok_or_else(|| {
+                Failure::new(Code::ValidationDestination, format!("no place is called {name:?} here"))
+            }),
+        }
+    }
+
+    async fn fetch(&self, ctx: &Context, resource: &Resource) -> Result<Made, Failure> {
+        let place = self.place(resource)?;
+        let key = resource.key().map_err(|error| Failure::new(Code::ValidationInvalidField, error))?;
+        let headers: Vec<(String, String)> = resource.headers.clone().into_iter().collect();
+        let pool = resource.proxy_pool.as_deref();
+        let ask = Ask {
+            url: &resource.url,
+            headers: &headers,
+            sha256: resource.sha256,
+            pool: pool.map(|pool| (pool, turn(ctx))),
+        };
+        let (note, notes, stop) = (ctx.state::<Note>()?, Keeping(ctx), ctx.cancellation());
+        let fetched = match self.downloads.fetch(&ask, &*place.blobs, note, &notes, &stop).await {
+            Ok(fetched) => fetched,
+            Err(broken) => {
+                if let Some(note) = &broken.note {
+                    // Without the note the next attempt begins at the beginning: no reason to hide what went wrong here.
+                    let _ = ctx.save_state(note).await;
+                }
+                return Err(failure::of(&broken, pool, &place.target, ctx.attempt()));
+            }
+        };
+        let stored = self.store(ctx, resource, place, key, fetched).await?;
+        Ok(stored)
+    }
+
+    /// Gives the object its name. What the place does not take now waits for the next attempt, which asks nobody again.
+    async fn store(
+        &self,
+        ctx: &Context,
+        resource: &Resource,
+        place: &Place,
+        key: Key,
+        fetched: Fetched,
+    ) -> Result<Made, Failure> {
+        let Fetched { mut sealed, head, by } = fetched;
+        if let Some(host) = by.and_then(|by| by.target()) {
+            self.polite.went_well(&host);
+        }
+        let stored = match finish(&mut sealed, &key, resource.shared, ctx.lease().token.0).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                if error.is_temporary()
+                    && let Some(mark) = sealed.mark()
+                {
+                    let _ = ctx.save_state(&Note { mark, head, whole: true }).await;
+                }
+                return Err(failure::of_store(&error, &place.target, ctx.attempt()));
+            }
+        };
+        Ok(Made {
+            place: resource.place.clone(),
+            key: stored.key.as_str().to_owned(),
+            bytes: stored.bytes,
+            sha256: stored.sha256,
+            content_type: head.content_type,
+            content_encoding: head.content_encoding,
+            status: head.status,
+        })
+    }
+
+    /// What an end says about how much its host bears.
+    fn learn(&self, failure: &Failure) {
+        let Some(target) = failure.target.as_ref() else { return };
+        match failure.code {
+            Code::DownloadRateLimited
+            | Code::DownloadBusy
+            | Code::DownloadHttp5xx
+            | Code::DownloadTimeout
+            | Code::DownloadConnect
+            | Code::DownloadTooSlow
+            | Code::DownloadTruncated => self.polite.went_badly(target),
+            Code::DownloadHttp4xx => self.polite.went_well(target),
+            _ => {}
+        }
+    }
+}
+
+/// Jobs begin at different proxies of a pool, and every attempt goes on to the next.
+fn turn(ctx: &Context) -> u64 {
+    let [.., a, b, c, d] = *ctx.job().as_uuid().as_bytes();
+    u64::from(u32::from_be_bytes([a, b, c, d])).wrapping_add(u64::from(ctx.attempt()))
+}
+
+/// In a prefix of its own, what has our name is what an attempt of ours put there before it died, from an origin that changed
+/// since: this one gets a name beside it, and the row says which one counts.
+async fn finish(sealed: &mut Sealed, key: &Key, shared: bool, token: i64) -> Result<Stored, BlobError> {
+    match sealed.finish(key).await {
+        Err(BlobError::AlreadyExists { .. }) if !shared => {
+            let beside = Key::parse(&format!("{key}.{token}"))?;
+            sealed.finish(&beside).await
+        }
+        finished => finished,
+    }
+}
+
+impl Workload for Fetch {
+    type Input = Resource;
+
+    fn policy(&self) -> Policy {
+        self.options.policy.clone()
+    }
+
+    fn concurrency(&self) -> usize {
+        self.options.concurrency
+    }
+
+    fn per_target(&self) -> Option<usize> {
+        Some(self.polite.first())
+    }
+
+    fn at_once(&self, target: &Target) -> Option<usize> {
+        target.as_str().starts_with("host:").then(|| self.polite.at_once(target))
+    }
+
+    async fn run(&self, ctx: Context, resource: Resource) -> Result<Done, Failure> {
+        match self.fetch(&ctx, &resource).await {
+            Ok(made) => {
+                ctx.set_result(made.reference());
+                Ok(Done::Complete)
+            }
+            Err(failure) => {
+                self.learn(&failure);
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Notes are the job's execution state.
+struct Keeping<'a>(&'a Context);
+
+impl Notes for Keeping<'_> {
+    fn note<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<(), Failure>> {
+        self.0.save_state(note).boxed()
+    }
+}

@@ -1,0 +1,84 @@
+//! Where a resource is put: a hash that nobody chooses, and a tail that people recognise.
+//!
+//! `<prefix>/<2 of the hash>/<hash of the id>-<tail of the URL>`. Whatever a manifest calls its resources, a name stays below its prefix,
+//! and two ids never share one.
+
+use redrive_blob::{Key, KeyError, Sha256};
+use url::Url;
+
+/// So many characters of a URL's last segment are kept.
+const TAIL: usize = 80;
+
+/// The key of a resource below its prefix.
+pub fn object_key(prefix: &str, id: &str, url: &str) -> Result<Key, KeyError> {
+    let hash = Sha256::of(id.as_bytes()).to_string();
+    let (shard, hash) = (hash.get(..2).unwrap_or_default(), hash.get(..32).unwrap_or_default());
+    let tail = tail(url);
+    let name = if tail.is_empty() { hash.to_owned() } else { format!("{hash}-{tail}") };
+    Key::parse(prefix)?.join(&format!("{shard}/{name}"))
+}
+
+/// The last segment of the path, with nothing in it that a shell, a browser or a file system would act on.
+fn tail(url: &str) -> String {
+    let Ok(url) = Url::parse(url) else { return String::new() };
+    let last = url.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
+    let mut tail = String::new();
+    for c in last.unwrap_or_default().chars() {
+        let plain = c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let c = if plain { c } else { '_' };
+        if !(matches!(c, '_' | '.') && tail.ends_with(c)) {
+            tail.push(c);
+        }
+    }
+    let tail = tail.trim_matches(['.', '_', '-']);
+    // The end says what kind of file it is.
+    tail.get(tail.len().saturating_sub(TAIL)..)
+        .unwrap_or_default()
+        .trim_start_matches(['.', '_', '-'])
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Covers R13 of the security rules.
+    #[test]
+    fn hostile_ids_and_urls_stay_below_their_prefix() {
+        let long = format!("https://a.example/{}.jpeg", "x".repeat(2_000));
+        for (id, url, tail) in [
+            ("1", "https://a.example/b/photo.jpg?size=2#x", "-photo.jpg"),
+            ("1", "https://a.example/b/", "-b"),
+            ("1", "https://a.example", ""),
+            ("../../etc/passwd", "https://a.example/../../etc/passwd", "-passwd"),
+            ("..", "https://a.example/..", ""),
+            ("a/b//c", "https://a.example/a//b", "-b"),
+            ("a\0b", "https://a.example/%00%2f%2e%2e%2fx", "-00_2f_2e_2e_2fx"),
+            ("%2f", "https://a.example/a%2fb", "-a_2fb"),
+            ("x", "https://a.example/.redrive-temp", "-redrive-temp"),
+            ("x", "https://a.example/a b'\"<>|&;$(c).txt", "-a_20b_22_3C_3E_c_.txt"),
+            ("x", "not a url", ""),
+            ("", "https://a.example/日本.pdf", "-E6_97_A5_E6_9C_AC.pdf"),
+        ] {
+            let key = object_key("batch", id, url).unwrap();
+            let hash = Sha256::of(id.as_bytes()).to_string();
+            assert_eq!(key.as_str(), format!("batch/{}/{}{tail}", &hash[..2], &hash[..32]), "{id:?} {url}");
+        }
+        let key = object_key("p", "1", &long).unwrap();
+        assert!(key.as_str().ends_with(".jpeg") && key.as_str().len() < 130, "{key}");
+        assert!(object_key("../up", "1", "https://a.example/").is_err());
+        assert!(object_key("", "1", "https://a.example/").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_leaves_its_prefix(id in "\\PC{0,60}", path in "\\PC{0,200}") {
+            let key = object_key("tenant/batch", &id, &format!("https://a.example/{path}")).unwrap();
+            prop_assert!(key.as_str().starts_with("tenant/batch/"));
+            prop_assert_eq!(key.segments().count(), 4);
+            prop_assert!(key.as_str().bytes().all(|b| b.is_ascii_graphic()));
+        }
+    }
+}

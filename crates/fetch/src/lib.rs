@@ -1,0 +1,30 @@
+//! The workload `fetch`: a URL becomes a stored object, or a failure with a name.
+//!
+//! ```text
+//! Resource ──▶ guard ──▶ look-up ──▶ dial ──▶ GET, redirects by hand ──▶ hashed while it streams ──▶ <prefix>/<hash>-<tail>
+//!              (each hop, each address)             │ broke off: asked once more for the rest          │ not taken: kept, sent again
+//!                                                   └ and then kept for the next attempt ──────────────┘ without a second download
+//! ```
+//!
+//! What is deliberately absent: a retry. Whatever an origin does is a [`Failure`](redrive_engine::Failure) with a code; policy, budgets
+//! and breakers are the engine's. The one exception is part of an attempt and says so: a connection that broke is made once more.
+
+mod dns;
+mod download;
+mod failure;
+mod guard;
+mod handler;
+mod input;
+mod key;
+mod made;
+mod polite;
+mod proxy;
+
+pub use dns::{Lookup, LookupError, Resolver};
+pub use download::{DownloadOptions, Downloads, SetupError};
+pub use guard::{Checked, Guard, GuardOptions, MAX_URL_BYTES, Refused};
+pub use handler::{Fetch, FetchOptions, Place, Places};
+pub use input::{Flaw, MAX_ID_BYTES, MAX_PAIR_BYTES, MAX_PAIRS, Resource};
+pub use key::object_key;
+pub use made::Made;
+pub use proxy::{PoolError, PoolOptions, Pools};

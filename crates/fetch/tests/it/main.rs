@@ -1,0 +1,21 @@
+//! Downloads as the engine runs them: a real store, real files, an origin on a real socket that misbehaves on demand.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests: a broken expectation is a failed test"
+)]
+
+mod answers;
+mod bench;
+mod broken;
+mod bucket;
+mod crash;
+mod limits;
+mod many;
+mod names;
+mod proxies;
+mod redirects;
+mod secrets;
+mod waits;

@@ -1,0 +1,54 @@
+//! Origins that ask for time get it.
+
+use std::time::Duration;
+
+use redrive_engine::model::State;
+use redrive_lab::origin::{Answer, Origin};
+
+use crate::bench::{Bench, resource, until};
+
+/// Also covers: M34.
+#[tokio::test]
+async fn a_busy_answer_delays_its_own_job_and_costs_an_attempt() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let running = bench.start();
+    origin.once("/busy", [Answer::retry_after(503, "1")]);
+    let busy = bench.enqueue(&resource(&origin.url("/busy"))).await;
+    until(|| origin.count("/busy") == 1).await;
+    let row = bench.fetch(&origin.url("/other")).await;
+    assert_eq!((row.state, origin.count("/busy")), (State::Complete, 1), "others are not held");
+    let row = bench.ended(busy).await;
+    assert_eq!((row.state, row.attempt), (State::Complete, 2));
+    let heard = origin.heard("/busy");
+    assert_eq!(heard.len(), 2);
+    assert!(heard[1].at - heard[0].at >= Duration::from_secs(1), "{heard:?}");
+    running.drain().await;
+}
+
+#[tokio::test]
+async fn too_many_requests_hold_the_host_and_cost_nothing() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let elsewhere = Origin::start().await.unwrap();
+    let running = bench.start();
+    origin.once("/a", [Answer::retry_after(429, "1")]);
+    let first = bench.enqueue(&resource(&origin.url("/a"))).await;
+    until(|| origin.count("/a") == 1).await;
+    // The hold is written before the attempt's end is.
+    let held = || async { !bench.engine.attempts(first).await.unwrap().is_empty() };
+    while !held().await {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let second = bench.enqueue(&resource(&origin.url("/b"))).await;
+    let row = bench.fetch(&elsewhere.url("/c")).await;
+    assert_eq!((row.state, origin.count("/b")), (State::Complete, 0), "other hosts go on, this one waits");
+    for id in [first, second] {
+        let row = bench.ended(id).await;
+        assert_eq!((row.state, row.attempt), (State::Complete, 1));
+    }
+    let asked = origin.heard("/a")[0].at;
+    for heard in [&origin.heard("/a")[1], &origin.heard("/b")[0]] {
+        assert!(heard.at - asked >= Duration::from_secs(1), "{heard:?}");
+    }
+    assert_eq!(origin.requests(), 3);
+    running.drain().await;
+}

@@ -1,0 +1,109 @@
+//! A proxy that speaks `CONNECT` and does what it is told: lets through, refuses, hangs, or goes away.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::origin::Request;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// A way through.
+    Through,
+    /// A refusal with this status.
+    Refuse(u16),
+    /// Nothing at all.
+    Silence,
+    /// The end of the connection.
+    Close,
+}
+
+#[derive(Debug)]
+struct State {
+    does: Mutex<Does>,
+    asked: Mutex<Vec<Request>>,
+}
+
+/// The proxy. Dropping it ends it.
+#[derive(Debug)]
+pub struct Tunnel {
+    address: SocketAddr,
+    state: Arc<State>,
+    listening: JoinHandle<()>,
+}
+
+impl Tunnel {
+    /// One on a free loopback port that lets everybody through.
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let state = Arc::new(State { does: Mutex::new(Does::Through), asked: Mutex::default() });
+        let listening = tokio::spawn(accept(listener, state.clone()));
+        Ok(Self { address, state, listening })
+    }
+
+    /// As it is written into a pool.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://me:CANARY@{}", self.address)
+    }
+
+    /// What it does from now on.
+    pub fn does(&self, does: Does) {
+        *lock(&self.state.does) = does;
+    }
+
+    /// Everything that it was asked.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Request> {
+        lock(&self.state.asked).clone()
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    let mut open = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let state = state.clone();
+        open.spawn(async move {
+            let _ = serve(stream, &state).await;
+        });
+        while open.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
+    let mut wire = BufReader::new(stream);
+    let Some(request) = Request::read(&mut wire).await? else { return Ok(()) };
+    lock(&state.asked).push(request.clone());
+    let does = *lock(&state.does);
+    match does {
+        Does::Through => {
+            let mut other = TcpStream::connect(&request.path).await?;
+            wire.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            wire.flush().await?;
+            tokio::io::copy_bidirectional(&mut wire, &mut other).await.map(drop)
+        }
+        Does::Refuse(status) => {
+            let answer = format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\n\r\n");
+            wire.write_all(answer.as_bytes()).await?;
+            wire.flush().await
+        }
+        Does::Silence => wire.read_u8().await.map(drop),
+        Does::Close => Ok(()),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
