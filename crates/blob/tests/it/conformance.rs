@@ -173,13 +173,14 @@ async fn an_upload_goes_on_where_it_was_marked(kit: &Kit) {
 }
 
 async fn what_was_sealed_and_marked_needs_no_second_sending(kit: &Kit) {
-    let mut upload = kit.blobs.begin(10).await.unwrap();
-    upload.write("hello").await.unwrap();
+    let bytes = noise(300_000, 1);
+    let mut upload = kit.blobs.begin(300_000).await.unwrap();
+    upload.write(bytes.clone()).await.unwrap();
     let mut sealed = upload.seal().await.unwrap();
     let mark = sealed.mark().unwrap();
     drop(sealed);
-    let upload = kit.blobs.resume(&mark, 10).await.unwrap().unwrap();
-    assert_eq!(upload.finish(&k("a")).await.unwrap().sha256, Sha256::of(b"hello"));
+    let upload = kit.blobs.resume(&mark, 300_000).await.unwrap().unwrap();
+    assert_eq!(upload.finish(&k("a")).await.unwrap().sha256, Sha256::of(&bytes));
     assert_eq!(kit.temps().await, 0);
 }
 
