@@ -1,8 +1,8 @@
 //! The local file that every upload is first written into.
 //!
 //! A temp has a random name, mode 0600, and a lock that its process holds: a sweeper that gets the lock knows that the
-//! writer is dead. Whoever drops a temp removes it, unless it was marked to be gone on with. After one failed step a temp is given up: a second fsync on the same
-//! file may say yes about bytes that are lost.
+//! writer is dead. Whoever drops a temp removes it, unless it was marked to be gone on with. After one failed step a temp is
+//! given up: a second fsync on the same file may say yes about bytes that are lost.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};

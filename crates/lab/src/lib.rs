@@ -6,10 +6,12 @@
 pub mod bench;
 pub mod faulty;
 pub mod gateway;
+mod http;
 pub mod names;
 pub mod origin;
 pub mod protocol;
 pub mod proxy;
 pub mod quality;
 pub mod tunnel;
+pub mod wait;
 pub mod worker;

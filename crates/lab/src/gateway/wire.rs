@@ -11,6 +11,7 @@ use super::answer::{Answer, right_answer};
 use super::log::Call;
 use super::request::Request;
 use super::{State, lock};
+use crate::http::{self, chunk};
 
 type Wire = BufReader<TcpStream>;
 
@@ -172,25 +173,7 @@ async fn head(
     headers: &[(String, String)],
     length: Option<usize>,
 ) -> io::Result<()> {
-    let mut text = format!("HTTP/1.1 {status} Said\r\n");
-    match length {
-        Some(length) => text.push_str(&format!("content-length: {length}\r\n")),
-        None => text.push_str("transfer-encoding: chunked\r\n"),
-    }
-    if headers.iter().all(|(name, _)| name != "content-type") {
-        text.push_str("content-type: application/xml\r\n");
-    }
-    for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
-    }
-    text.push_str("\r\n");
-    wire.write_all(text.as_bytes()).await
-}
-
-async fn chunk(wire: &mut Wire, bytes: &[u8]) -> io::Result<()> {
-    wire.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
-    wire.write_all(bytes).await?;
-    wire.write_all(b"\r\n").await
+    http::head(wire, "application/xml", status, headers, length).await
 }
 
 async fn send(wire: &mut Wire, bytes: &[u8]) -> io::Result<Next> {

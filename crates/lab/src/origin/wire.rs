@@ -12,6 +12,7 @@ use tokio_rustls::server::TlsStream;
 use super::answer::{Answer, body_of};
 use super::request::Request;
 use super::{Heard, State, lock};
+use crate::http::{self, chunk};
 
 /// A connection that can be reset.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin {
@@ -204,25 +205,7 @@ async fn head(
     headers: &[(String, String)],
     length: Option<usize>,
 ) -> io::Result<()> {
-    let mut text = format!("HTTP/1.1 {status} Said\r\n");
-    match length {
-        Some(length) => text.push_str(&format!("content-length: {length}\r\n")),
-        None => text.push_str("transfer-encoding: chunked\r\n"),
-    }
-    if headers.iter().all(|(name, _)| name != "content-type") {
-        text.push_str("content-type: text/plain\r\n");
-    }
-    for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
-    }
-    text.push_str("\r\n");
-    wire.write_all(text.as_bytes()).await
-}
-
-async fn chunk(wire: &mut BufReader<impl Stream>, bytes: &[u8]) -> io::Result<()> {
-    wire.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
-    wire.write_all(bytes).await?;
-    wire.write_all(b"\r\n").await
+    http::head(wire, "text/plain", status, headers, length).await
 }
 
 /// Waits until the client has gone. It has nothing to say before it is answered.

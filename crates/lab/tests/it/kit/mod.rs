@@ -3,9 +3,8 @@
 mod database;
 mod folder;
 mod process;
-mod wait;
 
 pub(crate) use database::{Database, Server, completion_of};
 pub(crate) use folder::Folder;
 pub(crate) use process::Process;
-pub(crate) use wait::eventually;
+pub(crate) use redrive_lab::wait::eventually;

@@ -8,7 +8,7 @@ use reqwest::header::{COOKIE, HeaderMap, SET_COOKIE};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-use super::wait::eventually;
+use super::eventually;
 
 /// What came back.
 #[derive(Debug, Clone)]

@@ -5,12 +5,11 @@ mod database;
 mod disk;
 mod server;
 mod traced;
-mod wait;
 mod world;
 
 pub(crate) use browser::{Answer, Browser, form, when};
 pub(crate) use disk::SmallDisk;
+pub(crate) use redrive_lab::wait::eventually;
 pub(crate) use server::Server;
 pub(crate) use traced::Traced;
-pub(crate) use wait::eventually;
 pub(crate) use world::{World, pdf, sha256};

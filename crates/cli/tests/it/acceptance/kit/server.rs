@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::browser::Browser;
-use super::wait::eventually;
+use super::eventually;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

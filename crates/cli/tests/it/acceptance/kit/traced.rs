@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use super::browser::Browser;
+use super::eventually;
 use super::server::Server;
-use super::wait::eventually;
 use super::world::World;
 
 /// The server, and whoever traces it.
