@@ -66,6 +66,8 @@ statements! {
     acts
     attempts
     batch
+    batch_failures
+    batches
     batches_ended
     beat
     breakers
@@ -77,6 +79,7 @@ statements! {
     complete
     complete_state
     conclude_act
+    count_batch_failures
     dead
     dead_count
     dead_list
@@ -155,6 +158,7 @@ statements! {
     swap_breaker
     tallies
     touch_session
+    uncount_batch_failures
     update_batches
     waits_alone
     workers

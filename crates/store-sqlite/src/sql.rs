@@ -15,7 +15,10 @@ statements! {
     ATTEMPTS = "attempts";
     BATCH = "batch";
     BATCH_COUNTERS = "batch_counters";
+    BATCH_FAILURES = "batch_failures";
     BATCH_PURGE_AT = "batch_purge_at";
+    BATCHES = "batches";
+    BATCHES_OF = "batches_of";
     BEAT = "beat";
     BREAKERS = "breakers";
     CANCEL = "cancel";
@@ -90,6 +93,7 @@ statements! {
     SHRINK_GROUP = "shrink_group";
     SWAP_BREAKER = "swap_breaker";
     TALLIES = "tallies";
+    UNCOUNT_BATCH_FAILURES = "uncount_batch_failures";
     UPDATE_BATCH = "update_batch";
     UPSERT_GROUP = "upsert_group";
     WAKE_WAITERS = "wake_waiters";
@@ -97,6 +101,7 @@ statements! {
     WORKERS = "workers";
     NOTE_ACT = "note_act";
     CONCLUDE_ACT = "conclude_act";
+    COUNT_BATCH_FAILURES = "count_batch_failures";
     ACTS = "acts";
     CHANGE_SETTING = "change_setting";
     SETTINGS = "settings";
