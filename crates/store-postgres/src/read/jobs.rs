@@ -66,8 +66,7 @@ pub(crate) async fn jobs(
 /// The most selective way to walk the jobs, newest first.
 async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        let failed = filter.code.is_some() || filter.states() == [State::Failed];
-        return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
+        return Ok(scan::BATCH.into());
     }
     if filter.replay.is_some() {
         return Ok(scan::REPLAY.into());
