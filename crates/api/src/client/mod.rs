@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod fetch;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};
