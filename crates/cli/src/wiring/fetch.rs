@@ -8,7 +8,7 @@ use redrive_blob::{Blobs, Location};
 use redrive_engine::{Engine, Target};
 use redrive_fetch::{
     Canceller, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
-    Place as FetchPlace, Places, Unpacker,
+    Place as FetchPlace, Places, Starter, Unpacker,
 };
 use redrive_store::Store;
 
@@ -51,6 +51,7 @@ pub(crate) async fn register(
     engine.register(Fetch::new(downloads.clone(), places_of_fetch, fetching.options(&downloads)));
     engine.register(Unpacker::new(store.clone(), blobs.clone()));
     engine.register(Canceller::new(store.clone()));
+    engine.register(Starter::new(store.clone()));
     let options = ManifestOptions {
         guard: downloads.guard().clone(),
         pools: fetching.pools.clone(),
