@@ -33,6 +33,10 @@ pub(crate) struct Pulse {
 #[derive(Debug)]
 pub(crate) struct Look {
     pub(crate) queue: QueueStats,
+    /// The downloads among them.
+    pub(crate) fetch: QueueStats,
+    /// The others.
+    pub(crate) other: QueueStats,
     pub(crate) breakers: Vec<Breaker>,
     pub(crate) at: Timestamp,
 }
@@ -50,10 +54,11 @@ impl Pulse {
         {
             return Ok(Arc::clone(look));
         }
-        let (queue, rows, counts) = (desk.queue().await?, desk.breakers().await?, desk.lanes().await?);
+        let ((fetch, other), rows) = (desk.queues().await?, desk.breakers().await?);
+        let (queue, counts) = ([fetch, other].into_iter().sum(), desk.lanes().await?);
         let now = desk.now().await?;
         let breakers = rows.iter().map(|row| self.breaker(desk, row, &counts, now)).collect();
-        let look = Arc::new(Look { queue, breakers, at: now });
+        let look = Arc::new(Look { queue, fetch, other, breakers, at: now });
         *last = Some((Instant::now(), Arc::clone(&look)));
         Ok(look)
     }
@@ -105,15 +110,28 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refus
 pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
     let limits = app.limits();
     let look = app.pulse().look(app.desk()).await?;
-    let queue = look.queue;
-    let depth = queue.ready + queue.waiting_retry + queue.scheduled + queue.held;
-    if depth >= limits.queue_depth {
+    // A manifest may be a million downloads that wait for days: that keeps nobody else out.
+    let queue = look.other;
+    if depth(&queue) >= limits.queue_depth {
         return Err(overloaded("Too many jobs are waiting."));
     }
     if queue.oldest_age.is_some_and(|age| age > limits.queue_age) {
         return Err(overloaded("Jobs have been waiting for too long."));
     }
     app.disk().admit(coming).await
+}
+
+/// Whether a manifest of so many bytes may come in now.
+pub(crate) async fn fetching(app: &App, coming: u64) -> Result<(), Refusal> {
+    let look = app.pulse().look(app.desk()).await?;
+    if depth(&look.fetch) >= app.limits().fetch_depth {
+        return Err(overloaded("Too many downloads are waiting."));
+    }
+    app.disk().admit(coming).await
+}
+
+fn depth(queue: &QueueStats) -> u64 {
+    queue.ready + queue.waiting_retry + queue.scheduled + queue.held
 }
 
 fn millis(age: Duration) -> u64 {

@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod fetch;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use crate::{Explanation, Job, JobList, JobReply, Mapping};
 
 pub use error::ClientError;
 pub use events::Events;
+pub use fetch::{ManifestShape, WantedResources};
 
 /// What every call answers.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;

@@ -67,6 +67,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
         sources: wired.sources,
         results: wired.results,
         gateway: Some(wired.gateway),
+        fetch: None,
         breaker_mode: serving.work.breaker.mode,
         public_url: serving.public_url,
         operators,
