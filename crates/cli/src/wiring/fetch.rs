@@ -23,10 +23,10 @@ type Opened<'a> = futures::future::BoxFuture<'a, Result<Arc<dyn Blobs>, Stop>>;
 pub(crate) struct Fetches {
     /// Takes manifests in, and tells about their batches.
     pub(crate) manifests: Manifests,
-    /// Where resources and manifests go.
-    pub(crate) places: Vec<Arc<dyn Blobs>>,
-    /// Who downloads, to ask how hosts and proxies are.
-    pub(crate) downloads: Downloads,
+    /// Where resources go.
+    pub(crate) places: Places,
+    /// Where manifests are kept.
+    pub(crate) kept: Arc<dyn Blobs>,
 }
 
 /// Registers everything that fetch needs. `destinations` says what a manifest may name.
@@ -45,10 +45,8 @@ pub(crate) async fn register(
         listed.insert(also.to_string(), place(also, open).await?);
     }
     let blobs = open(&fetching.manifests).await?;
-    let mut places = vec![blobs.clone(), usual.blobs.clone()];
-    places.extend(listed.values().map(|place| place.blobs.clone()));
-    let places_of_fetch = Places { usual, listed };
-    engine.register(Fetch::new(downloads.clone(), places_of_fetch, fetching.options(&downloads)));
+    let places = Places { usual, listed };
+    engine.register(Fetch::new(downloads.clone(), places.clone(), fetching.options(&downloads)));
     engine.register(Unpacker::new(store.clone(), blobs.clone()));
     engine.register(Canceller::new(store.clone()));
     engine.register(Starter::new(store.clone()));
@@ -57,7 +55,8 @@ pub(crate) async fn register(
         pools: fetching.pools.clone(),
         ..ManifestOptions::new(destinations)
     };
-    Ok(Fetches { manifests: Manifests::new(engine.clone(), blobs, options), places, downloads })
+    let manifests = Manifests::new(engine.clone(), blobs.clone(), options);
+    Ok(Fetches { manifests, places, kept: blobs })
 }
 
 /// Removes manifests that no batch needs any more.

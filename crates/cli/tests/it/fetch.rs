@@ -178,9 +178,10 @@ fn killed_in_the_middle_the_same_command_goes_on_and_asks_for_nothing_that_is_st
     let list = world.at("many.txt").display().to_string();
     let (out, data) = (world.at("out").display().to_string(), world.at("data").display().to_string());
     let args = ["fetch", "--manifest", &list, "--to", &out, "--data-dir", &data];
-    let running = Running::start(&args, SETTINGS);
+    let mut running = Running::start(&args, SETTINGS);
     wait_for("some are stored", || (contents(&world.at("out")).len() > 60).then_some(()));
-    running.stop("-KILL");
+    running.signal("-KILL");
+    assert_eq!(running.ended(), None, "a signal has no code");
     let stored = contents(&world.at("out")).len();
     assert!(stored < 400, "it was killed in the middle");
     let before = world.origin.requests();
@@ -204,10 +205,12 @@ fn interrupted_it_says_how_to_go_on() {
     let (out, data) = (world.at("out").display().to_string(), world.at("data").display().to_string());
     let args = ["fetch", "--manifest", &list, "--to", &out, "--data-dir", &data];
     let settings = [SETTINGS, &[("DRAIN_TIMEOUT_SEC", "0.1")]].concat();
-    let running = Running::start(&args, &settings);
+    let mut running = Running::start(&args, &settings);
     wait_for("one is stored", || (contents(&world.at("out")).len() == 1).then_some(()));
-    let (code, told, said) = running.stop("-INT");
-    assert_eq!(code, Some(130), "{told}{said}");
+    running.signal("-INT");
+    let code = running.ended();
+    let said = running.err();
+    assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("1 stored, 49 not done; the same command goes on from here"), "{said}");
     for path in &paths {
         world.origin.say(path, [Answer::Right]);

@@ -30,7 +30,8 @@ pub(in crate::pages) async fn hand_in(
     body: Body,
 ) -> Result<Response, Refusal> {
     let manifests = app.desk().manifests()?.clone();
-    let too_large = || Refusal::new(Code::ValidationTooLarge, "Too many addresses for a form: send a manifest.");
+    let too_large =
+        || Refusal::new(Code::ValidationTooLarge, "Too many addresses for a form: send a manifest.");
     let body = axum::body::to_bytes(body, FORM).await.map_err(|_| too_large())?;
     let fields = form_urlencoded::parse(&body);
     let typed = fields.filter(|(name, _)| name == "urls").map(|(_, value)| value.into_owned()).next();

@@ -6,7 +6,6 @@ use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::FetchSnapshot;
 use redrive_model::{BatchState, Code, Shown};
-use redrive_store::PageRequest;
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell, sentences};
@@ -43,7 +42,9 @@ pub(in crate::pages) async fn page(
 fn title(batch: &OwnedBatch) -> String {
     let counters = &batch.counters;
     match batch.state {
-        BatchState::Processing => format!("{} of {} stored · Fetch", number(counters.ok), number(counters.total)),
+        BatchState::Processing => {
+            format!("{} of {} stored · Fetch", number(counters.ok), number(counters.total))
+        }
         ended => format!("{}: {} resources", words::state(shown(ended.as_str())), number(counters.total)),
     }
 }
@@ -58,7 +59,7 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
     let look = app.pulse().look(app.desk()).await?;
     let hosts = match batch.state {
         BatchState::Processing => {
-            let (rows, more) = batch.under_way(UNDER_WAY.to_vec(), PageRequest { limit: 200, cursor: None }).await?;
+            let (rows, more) = batch.under_way(UNDER_WAY.to_vec()).await?;
             Hosts::of(&rows, more)
         }
         _ => Hosts::of(&[], false),
