@@ -23,6 +23,7 @@ mod projector;
 mod registry;
 mod runtime;
 mod schedule;
+mod take_back;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod workload;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::app::App;
 use crate::own::Desk;
 use crate::refusal::Refusal;
+use crate::session::Visit;
 use crate::upload::overloaded;
 
 /// The target that the engine shows while there is no room.
@@ -92,8 +93,10 @@ impl Pulse {
 
 /// How everything is.
 #[utoipa::path(get, path = "/api/status", tag = "status", responses((status = 200, body = Status)))]
-pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refusal> {
+pub(crate) async fn status(State(app): State<App>, visit: Visit) -> Result<Json<Status>, Refusal> {
     let look = app.pulse().look(app.desk()).await?;
+    let operator = visit.known(&app).await?.is_some_and(|session| session.is_operator());
+    let breakers = look.breakers.iter().filter(|breaker| operator || is_everybodys(&breaker.target));
     let queue = Queue {
         queued: look.queue.ready,
         processing: look.queue.processing,
@@ -103,7 +106,12 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refus
     };
     let accepting = !*app.stopping().borrow() && accepting(&app, 0).await.is_ok();
     let (gateway, disk) = (app.mappings().state(), app.disk().look().await?);
-    Ok(Json(Status { breakers: look.breakers.clone(), queue, accepting, gateway, disk }))
+    Ok(Json(Status { breakers: breakers.cloned().collect(), queue, accepting, gateway, disk }))
+}
+
+/// Whether a target is one that all jobs of a workload need. Which hosts somebody fetches from, and through whom, is theirs to know.
+pub(crate) fn is_everybodys(target: &str) -> bool {
+    !target.starts_with("host:") && !target.starts_with("proxies:")
 }
 
 /// Whether something of so many bytes may come in now.

@@ -111,6 +111,7 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/fetch/{id}/resources", Owner, look, get(fetch::resources)),
         slow(row(Method::GET, "/api/fetch/{id}/missing", Owner, Some(Kind::Download), get(fetch::missing))),
         row(Method::POST, "/api/fetch/{id}/cancel", Owner, Some(Kind::Act), post(fetch::cancel)),
+        row(Method::POST, "/api/fetch/{id}/retry", Owner, Some(Kind::Act), post(fetch::retry)),
         slow(row(Method::GET, "/api/download.zip", Session, Some(Kind::Download), get(zip::download))),
         slow(row(Method::GET, "/api/events/stream", Session, look, get(feed::stream))),
         row(Method::GET, "/sign-in", Everybody, look, get(operator::page)),

@@ -5,6 +5,9 @@ ALTER TABLE redrive.batches ADD COLUMN about text, ADD COLUMN bytes bigint NOT N
 CREATE INDEX batches_newest ON redrive.batches (workload, created_at, id);
 CREATE INDEX batches_owner ON redrive.batches (owner, workload, created_at, id);
 
+-- What failed in a large batch is found without walking over what did not.
+CREATE INDEX jobs_batch_failed ON redrive.jobs (batch_id, id) WHERE state = 'failed' AND batch_id IS NOT NULL;
+
 CREATE TABLE redrive.batch_failures (
     batch_id uuid   NOT NULL REFERENCES redrive.batches (id) ON DELETE CASCADE,
     minute   bigint NOT NULL,

@@ -6,6 +6,9 @@ ALTER TABLE batches ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX batches_newest ON batches (workload, created_at, id);
 CREATE INDEX batches_owner ON batches (owner, workload, created_at, id);
 
+-- What failed in a large batch is found without walking over what did not.
+CREATE INDEX jobs_batch_failed ON jobs (batch_id) WHERE state = 'failed' AND batch_id IS NOT NULL;
+
 CREATE TABLE batch_failures (
     batch_id BLOB    NOT NULL,
     minute   INTEGER NOT NULL,

@@ -136,6 +136,8 @@ pub(crate) mod scan {
         "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const OWNER: &str = "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const BATCH: &str = "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const BATCH_FAILED: &str = "SELECT id FROM jobs INDEXED BY jobs_batch_failed WHERE batch_id = :batch AND state = 'failed' \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const REPLAY: &str = "SELECT id FROM jobs WHERE replay_id = :replay AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const FAILED: &str = "SELECT id FROM jobs WHERE state = 'failed' AND state IN ('failed', 'cancelled') \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
@@ -169,6 +171,7 @@ mod tests {
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
+            scan::BATCH_FAILED,
             scan::REPLAY,
             scan::FAILED,
             scan::CANCELLED,

@@ -11,6 +11,8 @@ use redrive_engine::BatchId;
 pub struct Destinations {
     usual: Location,
     listed: BTreeMap<String, Location>,
+    /// Objects of every batch go right below the usual place.
+    whole: bool,
 }
 
 /// Where the objects of one batch go.
@@ -27,7 +29,13 @@ impl Destinations {
     #[must_use]
     pub fn new(usual: Location, listed: BTreeMap<String, Location>) -> Self {
         let listed = listed.into_iter().map(|(name, place)| (name, absolute(place))).collect();
-        Self { usual: absolute(usual), listed }
+        Self { usual: absolute(usual), listed, whole: false }
+    }
+
+    /// One place alone, which is used as a whole: a batch gets no prefix of its own in it.
+    #[must_use]
+    pub fn whole(place: Location) -> Self {
+        Self { usual: absolute(place), listed: BTreeMap::new(), whole: true }
     }
 
     /// What `to` means. What has a scheme or begins with `/` is a place; anything else is a prefix below `FETCH_TO`. Without it, and
@@ -43,8 +51,9 @@ impl Destinations {
             Location::S3 { bucket, .. } => Some(bucket.clone()),
             Location::Folder(_) => None,
         };
-        let shared = prefix.is_some();
-        let prefix = prefix.unwrap_or_else(|| batch.to_string());
+        let shared = prefix.is_some() || self.whole;
+        let own = || if self.whole { String::new() } else { batch.to_string() };
+        let prefix = prefix.unwrap_or_else(own);
         Ok(Destination { place: place.map(str::to_owned), bucket, prefix, shared })
     }
 

@@ -21,7 +21,12 @@ pub(crate) async fn list(
     session: Session,
     RawQuery(query): RawQuery,
 ) -> Result<Json<FetchList>, Refusal> {
-    let mut asked = only(query.as_deref(), false, "The query can hold limit and cursor.")?;
+    batches(&app, &session, query.as_deref()).await.map(Json)
+}
+
+/// The same for a page.
+pub(crate) async fn batches(app: &App, session: &Session, query: Option<&str>) -> Result<FetchList, Refusal> {
+    let mut asked = only(query, false, "The query can hold limit and cursor.")?;
     let cursor = asked.cursor.take().filter(|cursor| !cursor.is_empty());
     if cursor.as_ref().is_some_and(|cursor| cursor.parse::<BatchCursor>().is_err()) {
         let text = "The cursor is not one of ours: start from the first page.";
@@ -29,8 +34,8 @@ pub(crate) async fn list(
     }
     let (_, mut page) = filter::parse(asked)?;
     page.cursor = cursor;
-    let page = app.desk().batches(&session, page).await?;
-    Ok(Json(FetchList { batches: page.batches, next_cursor: page.next }))
+    let page = app.desk().batches(session, page).await?;
+    Ok(FetchList { batches: page.batches, next_cursor: page.next })
 }
 
 /// How a batch is: exact, also while it runs.
@@ -53,7 +58,7 @@ pub(crate) async fn resources(
 ) -> Result<Json<FetchResources>, Refusal> {
     let asked = only(query.as_deref(), true, "The query can hold status, limit and cursor.")?;
     let (filter, page) = filter::parse(asked)?;
-    Ok(Json(batch.resources(filter.shown, page).await?))
+    Ok(Json(batch.resources(&filter, page).await?))
 }
 
 /// A question that can hold a page, and perhaps states.

@@ -1,6 +1,6 @@
 //! `/api/fetch`: manifests come in, batches are looked at, and what is missing goes out again.
 
-pub(crate) mod cancel;
+pub(crate) mod acts;
 pub(crate) mod look;
 pub(crate) mod missing;
 pub(crate) mod post;
@@ -8,7 +8,7 @@ mod shape;
 
 use redrive_fetch::{Manifests, Places};
 
-pub(crate) use cancel::cancel;
+pub(crate) use acts::{cancel, retry};
 pub(crate) use look::{list, one, resources};
 pub(crate) use missing::missing;
 pub(crate) use post::post;

@@ -68,7 +68,7 @@ pub(crate) async fn post(
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(reply)).into_response())
 }
 
-fn refused(error: AcceptError<axum::Error>) -> Refusal {
+pub(crate) fn refused(error: AcceptError<axum::Error>) -> Refusal {
     match error {
         AcceptError::Body(error) if TooSlow::is_cause_of(&error) => {
             Refusal::new(Code::RequestTimeout, "The manifest came too slowly.")

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use redrive_api::{FetchBatch, FetchResources, FetchSnapshot};
-use redrive_engine::By;
-use redrive_engine::store::{BatchRow, PageRequest};
+use redrive_engine::store::{BatchFailures, BatchRow, JobFilter, JobRow, PageRequest};
+use redrive_engine::{By, Engine};
 use redrive_fetch::{AcceptError, Accepted, Format, Handing, Manifests, Missing, Received, summary};
 use redrive_model::{BatchId, BatchState, Code, Shown};
 
@@ -18,6 +18,7 @@ use crate::session::{Session, Visit};
 /// A batch that the session that asks may see. It reads like its row.
 #[derive(Clone)]
 pub(crate) struct OwnedBatch {
+    engine: Engine,
     manifests: Manifests,
     session: Session,
     row: BatchRow,
@@ -50,7 +51,9 @@ impl Desk {
         let manifests = self.manifests()?.clone();
         let row = manifests.batch(id).await?;
         match row.filter(|row| session.may_see(row.owner.as_ref())) {
-            Some(row) => Ok(OwnedBatch { manifests, session: session.clone(), row }),
+            Some(row) => {
+                Ok(OwnedBatch { engine: self.engine.clone(), manifests, session: session.clone(), row })
+            }
             None => Err(session.missing()),
         }
     }
@@ -111,10 +114,28 @@ impl OwnedBatch {
     /// One page of its resources.
     pub(crate) async fn resources(
         &self,
-        shown: Vec<Shown>,
+        wanted: &JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, Refusal> {
-        Ok(self.manifests.resources(self.row.id, shown, page).await?)
+        let wanted = JobFilter { batch: Some(self.row.id), ..wanted.clone() };
+        Ok(self.manifests.resources(wanted, page).await?)
+    }
+
+    /// Some of its members in these states, and whether there are more.
+    pub(crate) async fn under_way(&self, shown: Vec<Shown>) -> Result<(Vec<JobRow>, bool), Refusal> {
+        let wanted = JobFilter { batch: Some(self.row.id), shown, ..JobFilter::default() };
+        let page = self.engine.store().jobs(wanted, PageRequest { limit: 200, cursor: None }).await?;
+        Ok((page.rows, page.next.is_some()))
+    }
+
+    /// What failed in it, by minute and code.
+    pub(crate) async fn failures(&self) -> Result<Vec<BatchFailures>, Refusal> {
+        Ok(self.engine.batch_failures(self.row.id).await?)
+    }
+
+    /// Asks for everything that failed of it to be tried again.
+    pub(crate) async fn start_again(&self) -> Result<(), Refusal> {
+        Ok(self.manifests.again(self.row.id, &By::new(self.session.actor())).await?)
     }
 
     /// What of it is not stored, with the real URLs and headers.

@@ -18,6 +18,7 @@ const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/api/fetch/{id}/resources", 200),
     ("GET", "/api/fetch/{id}/missing", 200),
     ("POST", "/api/fetch/{id}/cancel", 409),
+    ("POST", "/api/fetch/{id}/retry", 409),
     ("GET", "/jobs/{id}", 200),
     ("POST", "/jobs/{id}/retry", 409),
     ("POST", "/jobs/{id}/cancel", 409),

@@ -1,8 +1,10 @@
 //! Batches: exact counters, one end, and the way back when a member gets another chance.
 
 use redrive_model::batch::{Counters, EndRule};
-use redrive_model::{BatchState, Code, State};
-use redrive_store::{Acted, BatchFilter, Enqueue, EventKind, NewBatch, NewJob, PageRequest, StoreError};
+use redrive_model::{BatchState, Code, JobId, Shown, State};
+use redrive_store::{
+    Acted, BatchFilter, Enqueue, EventKind, JobFilter, NewBatch, NewJob, PageRequest, StoreError,
+};
 
 use crate::Harness;
 use crate::kit::{Kit, owner, secs, workload};
@@ -314,6 +316,14 @@ pub async fn a_batch_tells_what_failed_in_it_and_when(h: &dyn Harness) {
         [(Code::NotPdf, 1), (Code::HandlerFailed, 1)],
         "nothing is told of what is no more"
     );
+    let listed = async |filter: JobFilter| -> Vec<JobId> {
+        let page = k.store.jobs(filter, PageRequest::default()).await.unwrap();
+        page.rows.iter().map(|row| row.id).collect()
+    };
+    let of = |shown: Vec<Shown>, code| JobFilter { batch: Some(id), shown, code, ..JobFilter::default() };
+    assert_eq!(listed(of(vec![Shown::Failed], None)).await, [jobs[4], jobs[0]], "found by themselves");
+    assert_eq!(listed(of(vec![], Some(Code::HandlerFailed))).await, [jobs[4]]);
+    assert_eq!(listed(of(vec![Shown::Failed, Shown::Processing], None)).await.len(), 3);
     let other = k.batch_id();
     assert_eq!(k.store.batch_failures(other).await.unwrap(), []);
     k.audit().await;

@@ -66,7 +66,8 @@ pub(crate) async fn jobs(
 /// The most selective way to walk the jobs, newest first.
 async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        return Ok(scan::BATCH.into());
+        let failed = filter.code.is_some() || filter.states() == [State::Failed];
+        return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
     }
     if filter.replay.is_some() {
         return Ok(scan::REPLAY.into());

@@ -65,7 +65,8 @@ pub(crate) fn jobs(
 /// The most selective way to walk the jobs, newest first.
 fn source(conn: &Connection, filter: &JobFilter) -> Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        return Ok(scan::BATCH.into());
+        let failed = filter.code.is_some() || filter.states() == [State::Failed];
+        return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
     }
     if filter.replay.is_some() {
         return Ok(scan::REPLAY.into());
