@@ -6,6 +6,7 @@
 mod audit;
 #[cfg(feature = "client")]
 pub mod client;
+mod dead;
 mod failure;
 mod job;
 mod list;
@@ -15,6 +16,10 @@ mod status;
 mod trail;
 
 pub use audit::{Audit, Violation};
+pub use dead::{
+    DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
+    StorageHint, TaskAttributes,
+};
 pub use failure::FailureEntry;
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery};

@@ -40,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(bench) => command::bench::run(&bench),
         Command::Convert(convert) => command::convert::run(shared, &convert),
         Command::Jobs(jobs) => command::jobs::run(shared, &jobs),
+        Command::Dead(dead) => command::dead::run(shared, &dead),
         Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),
         Command::Openapi => command::shell::openapi(),

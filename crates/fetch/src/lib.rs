@@ -19,6 +19,7 @@ mod key;
 mod made;
 mod polite;
 mod proxy;
+pub mod wire;
 
 pub use dns::{Lookup, LookupError, Resolver};
 pub use download::{DownloadOptions, Downloads, SetupError};

@@ -74,9 +74,9 @@ const ROOMS: &[Room] = &[
     Room { name: API, uses: &[MODEL], tests_use: &[] },
     Room {
         name: SERVER,
-        // Uploads are conversions: they need the workload's input and the places of its files. Other workloads it does not know.
-        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT],
-        tests_use: &[SQLITE, POSTGRES, GATEWAY, FETCH, INTAKE, NOTIFY],
+        // Uploads are conversions: they need the workload's input and the places of its files. Dead letters travel as fetch's messages.
+        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT, FETCH],
+        tests_use: &[SQLITE, POSTGRES, GATEWAY, INTAKE, NOTIFY],
     },
     Room {
         name: CLI,

@@ -12,6 +12,7 @@ mod acceptance;
 mod bench;
 mod config;
 mod convert;
+mod dead;
 mod disk;
 mod doctor;
 mod explain;

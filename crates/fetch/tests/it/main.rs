@@ -12,6 +12,7 @@ mod bench;
 mod broken;
 mod bucket;
 mod crash;
+mod letters;
 mod limits;
 mod many;
 mod names;

@@ -4,6 +4,7 @@
 //! [`Owned`] is made only after the session was asked whether it may see it ([`Session::may_see`]). "Not yours" and "not there"
 //! are the same refusal after the same work; operators, who see everything, are told that it is not there.
 
+mod dead;
 mod owned;
 
 use redrive_convert::Pdf;
