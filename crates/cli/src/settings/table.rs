@@ -212,6 +212,8 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("FETCH_TO", "DATA_DIR/fetched", Place, NOBODY, "fetch: where resources go"),
         set("FETCH_ALLOW_PRIVATE", "false", OneOf(&["true", "false"]), NOBODY, "fetch: whether loopback and private addresses may be asked"),
         set("FETCH_PORTS", "80,443", Text, NOBODY, "fetch: ports that may be asked"),
+        set("FETCH_HANDLER", "", Text, NOBODY, "fetch: a program that is asked about each resource, before and after").unset("none"),
+        set("FETCH_HANDLER_TIMEOUT_SEC", "30", seconds(false), NOBODY, "fetch: how long it may take, each time"),
         set("INTAKE_URL", "", Text, NOBODY, "intake: the folder or bucket").unset("off"),
         set("INTAKE_COMMAND", "", Text, NOBODY, "intake: what is run for a file").unset("convert"),
         set("INTAKE_INTERVAL_SEC", "120", seconds(false), NOBODY, "intake: how often it looks"),
