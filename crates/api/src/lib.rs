@@ -8,6 +8,7 @@ mod audit;
 pub mod client;
 mod dead;
 mod failure;
+mod fetch;
 mod job;
 mod list;
 mod mapping;
@@ -21,6 +22,10 @@ pub use dead::{
     StorageHint, TaskAttributes,
 };
 pub use failure::FailureEntry;
+pub use fetch::{
+    FetchBatch, FetchError, FetchList, FetchManifest, FetchReply, FetchResource, FetchResources,
+    FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
+};
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery};
 pub use mapping::Mapping;

@@ -66,6 +66,8 @@ statements! {
     acts
     attempts
     batch
+    batch_failures
+    batches
     batches_ended
     beat
     breakers
@@ -77,9 +79,11 @@ statements! {
     complete
     complete_state
     conclude_act
+    count_batch_failures
     dead
     dead_count
     dead_list
+    dead_of_job
     delete_batches
     delete_setting
     discard
@@ -155,6 +159,7 @@ statements! {
     swap_breaker
     tallies
     touch_session
+    uncount_batch_failures
     update_batches
     waits_alone
     workers
@@ -180,6 +185,8 @@ pub(crate) mod scan {
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const OWNER: &str = "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const BATCH: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const BATCH_FAILED: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND state = 'failed' \
+         AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const REPLAY: &str = "SELECT id FROM redrive.jobs WHERE replay_id = $11 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const FAILED: &str = "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const CANCELLED: &str = "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
@@ -210,6 +217,7 @@ mod tests {
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
+            scan::BATCH_FAILED,
             scan::REPLAY,
             scan::FAILED,
             scan::CANCELLED,

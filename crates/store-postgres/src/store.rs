@@ -12,12 +12,12 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
-    EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
-    JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge,
-    Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
-    Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes,
-    validate_setting, validate_state,
+    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
+    DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page,
+    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
+    SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    validate, validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -401,6 +401,14 @@ impl Store for PostgresStore {
         repeating!(jobs::batch(&self.inner, id))
     }
 
+    async fn batches(&self, filter: BatchFilter, page: PageRequest) -> Result<Page<BatchRow>> {
+        repeating_fault!(jobs::batches(&self.inner, &filter, &page))
+    }
+
+    async fn batch_failures(&self, id: BatchId) -> Result<Vec<BatchFailures>> {
+        repeating!(jobs::batch_failures(&self.inner, id))
+    }
+
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>> {
         repeating_fault!(dead::dead_letters(&self.inner, &filter, &page))
     }
@@ -411,6 +419,10 @@ impl Store for PostgresStore {
 
     async fn dead_letter(&self, offset: Offset) -> Result<Option<DeadRow>> {
         repeating!(dead::dead_letter(&self.inner, offset))
+    }
+
+    async fn dead_letters_of(&self, job: JobId) -> Result<Vec<DeadRow>> {
+        repeating!(dead::dead_letters_of(&self.inner, job))
     }
 
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {

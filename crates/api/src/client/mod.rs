@@ -6,6 +6,7 @@
 mod dead;
 mod error;
 mod events;
+mod fetch;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};

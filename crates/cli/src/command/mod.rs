@@ -7,6 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod dead;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod fetch;
 pub(crate) mod gateway;
 pub(crate) mod jobs;
 pub(crate) mod migrate;

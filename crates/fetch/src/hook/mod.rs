@@ -23,13 +23,13 @@ pub(crate) use site::Asked;
 #[async_trait]
 pub trait Hook: fmt::Debug + Send + Sync + 'static {
     /// Before anything is asked of anybody. A refusal here costs no request.
-    async fn before(&self, about: &About<'_>) -> Result<Verdict, HookError> {
+    async fn before(&self, about: &ResourceView<'_>) -> Result<Verdict, HookError> {
         let _ = about;
         Ok(Verdict::default())
     }
 
     /// When all bytes are here and were checked, before they get their name. What is refused here never has one.
-    async fn after(&self, about: &About<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
+    async fn after(&self, about: &ResourceView<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
         let _ = (about, bytes);
         Ok(Verdict::default())
     }
@@ -37,7 +37,7 @@ pub trait Hook: fmt::Debug + Send + Sync + 'static {
 
 /// A resource, as its job knows it. Its headers are not told.
 #[derive(Clone, Copy, Serialize)]
-pub struct About<'a> {
+pub struct ResourceView<'a> {
     /// The job.
     pub job: JobId,
     /// Which charged execution of it.

@@ -9,7 +9,7 @@ use redrive_blob::{Key, Sealed};
 use redrive_engine::model::text::one_line_chars;
 use redrive_engine::{Code, Context, Failure};
 
-use super::{About, Candidate, Hook, HookError, Verdict};
+use super::{Candidate, Hook, HookError, ResourceView, Verdict};
 use crate::download::Head;
 use crate::input::{MAX_PAIRS, Resource};
 
@@ -92,8 +92,8 @@ impl Asked {
     }
 }
 
-fn about<'a>(ctx: &'a Context, resource: &'a Resource) -> About<'a> {
-    About {
+fn about<'a>(ctx: &'a Context, resource: &'a Resource) -> ResourceView<'a> {
+    ResourceView {
         job: ctx.job(),
         attempt: ctx.attempt(),
         owner: ctx.owner(),

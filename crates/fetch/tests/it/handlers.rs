@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redrive_engine::model::State;
 use redrive_engine::{Code, Running};
-use redrive_fetch::{About, Candidate, Hook, HookError, Verdict};
+use redrive_fetch::{Candidate, Hook, HookError, ResourceView, Verdict};
 use redrive_lab::origin::{Answer, Origin};
 
 use crate::bench::{Bench, noise, quick, resource};
@@ -29,11 +29,11 @@ impl std::fmt::Debug for Told {
 
 #[async_trait]
 impl Hook for Told {
-    async fn before(&self, about: &About<'_>) -> Result<Verdict, HookError> {
+    async fn before(&self, about: &ResourceView<'_>) -> Result<Verdict, HookError> {
         (self.before)(&about.id.to_owned())
     }
 
-    async fn after(&self, about: &About<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
+    async fn after(&self, about: &ResourceView<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
         assert_eq!(about.tags.get("colour").map(String::as_str), Some("blue"));
         let mut copy = tempfile::tempfile().unwrap();
         bytes.copy_to(copy.try_clone().unwrap()).await?;
@@ -149,7 +149,7 @@ async fn a_handler_that_never_answers_does_not_outlive_its_attempt() {
 
     #[async_trait]
     impl Hook for Stuck {
-        async fn before(&self, _: &About<'_>) -> Result<Verdict, HookError> {
+        async fn before(&self, _: &ResourceView<'_>) -> Result<Verdict, HookError> {
             std::future::pending().await
         }
     }

@@ -15,6 +15,7 @@ mod crash;
 mod handlers;
 mod letters;
 mod limits;
+mod manifest;
 mod many;
 mod names;
 mod programs;

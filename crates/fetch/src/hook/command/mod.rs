@@ -6,7 +6,6 @@
 mod line;
 mod run;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use async_trait::async_trait;
 use redrive_blob::Sha256;
 use serde::Serialize;
 
-use super::{About, Candidate, Hook, HookError, Verdict};
+use super::{Candidate, Hook, HookError, ResourceView, Verdict};
 use line::split;
 
 /// How the program is called.
@@ -58,7 +57,7 @@ pub struct CommandHook {
 struct Question<'a> {
     phase: &'static str,
     #[serde(flatten)]
-    about: &'a About<'a>,
+    about: &'a ResourceView<'a>,
     #[serde(flatten)]
     file: Option<Facts<'a>>,
 }
@@ -79,12 +78,12 @@ impl CommandHook {
         let name = words.next().filter(|name| !name.is_empty()).ok_or(CommandError::Line)?;
         let path = options.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
         let program = run::find(&name, path.unwrap_or_default()).ok_or(CommandError::Program(name))?;
-        match std::fs::create_dir_all(&options.scratch) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(CommandError::Scratch(options.scratch, error));
-            }
-            _ => {}
-        }
+        let made = std::path::absolute(&options.scratch).and_then(|scratch| {
+            std::fs::create_dir_all(&scratch)?;
+            Ok(scratch)
+        });
+        let scratch = made.map_err(|error| CommandError::Scratch(options.scratch.clone(), error))?;
+        let options = CommandOptions { scratch, ..options };
         Ok(Self { program, arguments: words.collect(), options })
     }
 
@@ -101,11 +100,11 @@ impl CommandHook {
 
 #[async_trait]
 impl Hook for CommandHook {
-    async fn before(&self, about: &About<'_>) -> Result<Verdict, HookError> {
+    async fn before(&self, about: &ResourceView<'_>) -> Result<Verdict, HookError> {
         self.ask(&Question { phase: "before", about, file: None }).await
     }
 
-    async fn after(&self, about: &About<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
+    async fn after(&self, about: &ResourceView<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
         let failed = |error: std::io::Error| HookError::Failed(format!("no file for the handler: {error}"));
         // Gone when it is dropped, also when nobody waits any more.
         let copy = tempfile::NamedTempFile::new_in(&self.options.scratch).map_err(failed)?;

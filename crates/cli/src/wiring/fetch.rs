@@ -1,0 +1,92 @@
+//! Downloads put together: who fetches, where it goes, and who takes manifests in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_blob::{Blobs, Location};
+use redrive_engine::{Engine, Target};
+use redrive_fetch::{
+    Canceller, CommandHook, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
+    Place as FetchPlace, Places, Unpacker,
+};
+use redrive_store::Store;
+
+use crate::exit::{Exit, Stop};
+use crate::settings::Fetching;
+
+/// Opens places for files.
+pub(crate) type Opening<'a> = &'a (dyn Fn(&Location) -> Opened<'a> + Sync);
+type Opened<'a> = futures::future::BoxFuture<'a, Result<Arc<dyn Blobs>, Stop>>;
+
+/// What fetch is made of, registered and not yet started.
+pub(crate) struct Fetches {
+    /// Takes manifests in, and tells about their batches.
+    pub(crate) manifests: Manifests,
+    /// Where resources and manifests go.
+    pub(crate) places: Vec<Arc<dyn Blobs>>,
+    /// Who downloads, to ask how hosts and proxies are.
+    pub(crate) downloads: Downloads,
+}
+
+/// Registers everything that fetch needs. `destinations` says what a manifest may name.
+pub(crate) async fn register(
+    engine: &Engine,
+    store: &Arc<dyn Store>,
+    fetching: &Fetching,
+    destinations: Destinations,
+    open: Opening<'_>,
+) -> Result<Fetches, Stop> {
+    let failed = |error: &dyn std::fmt::Display| Stop::new(Exit::Failed, error.to_string());
+    let downloads = Downloads::new(fetching.download.clone()).map_err(|error| failed(&error))?;
+    let usual = place(&fetching.to, open).await?;
+    let mut listed = BTreeMap::new();
+    for also in &fetching.also {
+        listed.insert(also.to_string(), place(also, open).await?);
+    }
+    let blobs = open(&fetching.manifests).await?;
+    let mut places = vec![blobs.clone(), usual.blobs.clone()];
+    places.extend(listed.values().map(|place| place.blobs.clone()));
+    let places_of_fetch = Places { usual, listed };
+    let mut fetch = Fetch::new(downloads.clone(), places_of_fetch, fetching.options(&downloads));
+    if let Some(options) = &fetching.handler {
+        let hook = CommandHook::new(options.clone());
+        let hook = hook.map_err(|error| Stop::new(Exit::Usage, format!("FETCH_HANDLER: {error}")))?;
+        fetch = fetch.with_hook(Arc::new(hook));
+    }
+    engine.register(fetch);
+    engine.register(Unpacker::new(store.clone(), blobs.clone()));
+    engine.register(Canceller::new(store.clone()));
+    let options = ManifestOptions {
+        guard: downloads.guard().clone(),
+        pools: fetching.pools.clone(),
+        ..ManifestOptions::new(destinations)
+    };
+    Ok(Fetches { manifests: Manifests::new(engine.clone(), blobs, options), places, downloads })
+}
+
+/// Removes manifests that no batch needs any more.
+pub(crate) async fn retention(
+    engine: &Engine,
+    store: &Arc<dyn Store>,
+    manifests: Arc<dyn Blobs>,
+    every: Duration,
+) -> Result<(), Stop> {
+    let retention = ManifestRetention::new(store.clone(), manifests, every);
+    engine.permanent("fetch.retention", retention).await.map(drop).map_err(super::engine_stop)
+}
+
+/// The places that a manifest may name, by the names that the workload knows them by.
+pub(crate) fn destinations(fetching: &Fetching) -> Destinations {
+    let listed = fetching.also.iter().map(|also| (also.to_string(), also.clone())).collect();
+    Destinations::new(fetching.to.clone(), listed)
+}
+
+async fn place(location: &Location, open: Opening<'_>) -> Result<FetchPlace, Stop> {
+    let target = match location {
+        Location::Folder(_) => Target::new("disk"),
+        Location::S3 { bucket, .. } => Target::new(format!("bucket:{bucket}")),
+    };
+    let target = target.map_err(|error| Stop::new(Exit::Usage, format!("{location}: {error}")))?;
+    Ok(FetchPlace { blobs: open(location).await?, target })
+}
