@@ -27,8 +27,8 @@ pub use fetch::{
     FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
 };
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
-pub use list::{JobList, ListQuery};
+pub use list::{JobList, ListQuery, PageQuery};
 pub use mapping::Mapping;
-pub use problem::{PROBLEM_JSON, Problem};
+pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use trail::{Attempt, Event, Explanation, Step};

@@ -36,8 +36,8 @@ pub use input::{Flaw, MAX_ID_BYTES, MAX_PAIR_BYTES, MAX_PAIRS, Resource};
 pub use key::object_key;
 pub use made::Made;
 pub use manifest::{
-    About, AcceptError, Accepted, Cancel, Canceller, Destinations, Format, Handing, ManifestLimits,
+    About, AcceptError, Accepted, Again, Cancel, Canceller, Destinations, Format, Handing, ManifestLimits,
     ManifestOptions, ManifestProblem, ManifestProblems, ManifestRetention, Manifests, Received, Shape, Spot,
-    Unpack, Unpacker,
+    Starter, Unpack, Unpacker,
 };
 pub use proxy::{PoolError, PoolOptions, Pools};

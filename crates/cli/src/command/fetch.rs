@@ -1,7 +1,8 @@
 //! `redrive fetch`: URLs to objects, through a server that runs, or on its own.
 
-use redrive_api::client::Client;
+use redrive_api::client::{Client, ManifestShape};
 use redrive_blob::Location;
+use redrive_fetch::Format;
 use tokio::sync::watch;
 
 use crate::args::{Fetch, Shared};
@@ -72,20 +73,14 @@ async fn there(client: Client, args: &Fetch, mut stopped: watch::Receiver<bool>)
     let asked = asked(args, args.to.clone())?;
     // The same command, given again while its batch is known, asks for the same batch.
     let key = (!args.again).then(|| format!("redrive-fetch-{}", asked.sha256));
-    let reply = client.fetch(asked.body(), content_type(&asked), asked.shape.gzip, key.as_deref()).await?;
+    let shape = ManifestShape { ndjson: asked.shape.format == Format::Ndjson, gzip: asked.shape.gzip };
+    let reply = client.fetch(asked.body(), shape, key.as_deref()).await?;
     let doer = Doer::There { client, id: reply.job_id.clone() };
     let seen = follow(&doer, args.json, &mut stopped).await?;
     if seen.finished_at.is_some() {
         tell(&doer, args, |place| place.unwrap_or("the server's FETCH_TO").to_owned()).await?;
     }
     end(&seen, 0, &format!("the server goes on with batch {}", reply.job_id))
-}
-
-fn content_type(asked: &Asked) -> &'static str {
-    match asked.shape.format {
-        redrive_fetch::Format::Json => "application/json",
-        redrive_fetch::Format::Ndjson => "application/x-ndjson",
-    }
 }
 
 async fn tell(doer: &Doer, args: &Fetch, place: impl Fn(Option<&str>) -> String) -> Result<(), Stop> {

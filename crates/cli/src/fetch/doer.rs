@@ -1,13 +1,13 @@
 //! Who does the work, asked in one way: this process, or a server.
 
 use futures::TryStreamExt;
-use redrive_api::client::Client;
+use redrive_api::client::{Client, WantedResources};
 use redrive_api::{FetchResources, FetchSnapshot};
 use redrive_engine::{BatchId, Engine};
 use redrive_fetch::{Format, Manifests};
 use redrive_model::Shown;
 use redrive_model::breaker::Phase;
-use redrive_store::PageRequest;
+use redrive_store::{JobFilter, PageRequest};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::exit::{Exit, Stop};
@@ -32,7 +32,7 @@ impl Doer {
                 let row = manifests.batch(*batch).await?.ok_or_else(gone)?;
                 Ok(manifests.snapshot(&row).await?)
             }
-            Self::There { client, id } => Ok(client.fetch_snapshot(id).await?),
+            Self::There { client, id } => Ok(client.batch(id).await?),
         }
     }
 
@@ -45,11 +45,14 @@ impl Doer {
         match self {
             Self::Here { manifests, batch, .. } => {
                 let page = PageRequest { limit: PAGE, cursor };
-                Ok(manifests.resources(*batch, shown.to_vec(), page).await?)
+                let wanted = JobFilter { batch: Some(*batch), shown: shown.to_vec(), ..JobFilter::default() };
+                Ok(manifests.resources(wanted, page).await?)
             }
             Self::There { client, id } => {
                 let states: Vec<&str> = shown.iter().map(|shown| shown.as_str()).collect();
-                Ok(client.fetch_resources(id, &states, PAGE, cursor.as_deref()).await?)
+                let status = (!states.is_empty()).then(|| states.join(","));
+                let wanted = WantedResources { status, limit: Some(PAGE), cursor };
+                Ok(client.resources(id, &wanted).await?)
             }
         }
     }
@@ -66,7 +69,7 @@ impl Doer {
                 }
             }
             Self::There { client, id } => {
-                let mut missing = client.fetch_missing(id).await?;
+                let mut missing = client.missing(id, Some(true)).await?;
                 while let Some(piece) = missing.chunk().await? {
                     out.write_all(&piece).await?;
                 }

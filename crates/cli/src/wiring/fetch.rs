@@ -8,7 +8,7 @@ use redrive_blob::{Blobs, Location};
 use redrive_engine::{Engine, Target};
 use redrive_fetch::{
     Canceller, CommandHook, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
-    Place as FetchPlace, Places, Unpacker,
+    Place as FetchPlace, Places, Starter, Unpacker,
 };
 use redrive_store::Store;
 
@@ -23,10 +23,10 @@ type Opened<'a> = futures::future::BoxFuture<'a, Result<Arc<dyn Blobs>, Stop>>;
 pub(crate) struct Fetches {
     /// Takes manifests in, and tells about their batches.
     pub(crate) manifests: Manifests,
-    /// Where resources and manifests go.
-    pub(crate) places: Vec<Arc<dyn Blobs>>,
-    /// Who downloads, to ask how hosts and proxies are.
-    pub(crate) downloads: Downloads,
+    /// Where resources go.
+    pub(crate) places: Places,
+    /// Where manifests are kept.
+    pub(crate) kept: Arc<dyn Blobs>,
 }
 
 /// Registers everything that fetch needs. `destinations` says what a manifest may name.
@@ -45,10 +45,8 @@ pub(crate) async fn register(
         listed.insert(also.to_string(), place(also, open).await?);
     }
     let blobs = open(&fetching.manifests).await?;
-    let mut places = vec![blobs.clone(), usual.blobs.clone()];
-    places.extend(listed.values().map(|place| place.blobs.clone()));
-    let places_of_fetch = Places { usual, listed };
-    let mut fetch = Fetch::new(downloads.clone(), places_of_fetch, fetching.options(&downloads));
+    let places = Places { usual, listed };
+    let mut fetch = Fetch::new(downloads.clone(), places.clone(), fetching.options(&downloads));
     if let Some(options) = &fetching.handler {
         let hook = CommandHook::new(options.clone());
         let hook = hook.map_err(|error| Stop::new(Exit::Usage, format!("FETCH_HANDLER: {error}")))?;
@@ -57,12 +55,14 @@ pub(crate) async fn register(
     engine.register(fetch);
     engine.register(Unpacker::new(store.clone(), blobs.clone()));
     engine.register(Canceller::new(store.clone()));
+    engine.register(Starter::new(store.clone()));
     let options = ManifestOptions {
         guard: downloads.guard().clone(),
         pools: fetching.pools.clone(),
         ..ManifestOptions::new(destinations)
     };
-    Ok(Fetches { manifests: Manifests::new(engine.clone(), blobs, options), places, downloads })
+    let manifests = Manifests::new(engine.clone(), blobs.clone(), options);
+    Ok(Fetches { manifests, places, kept: blobs })
 }
 
 /// Removes manifests that no batch needs any more.

@@ -17,6 +17,7 @@ mod disk;
 mod doctor;
 mod explain;
 mod fake_gateway;
+mod fetch;
 mod gateway;
 mod handler;
 mod jobs;

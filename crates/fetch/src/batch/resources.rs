@@ -2,9 +2,8 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{FetchResource, FetchResources, ResourceFailure};
-use redrive_engine::BatchId;
+use redrive_engine::model::State;
 use redrive_engine::model::redact::redact;
-use redrive_engine::model::{Shown, State};
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
 
 use super::failed;
@@ -20,13 +19,11 @@ impl Manifests {
     /// its last resources are not members yet.
     pub async fn resources(
         &self,
-        batch: BatchId,
-        shown: Vec<Shown>,
+        wanted: JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, StoreError> {
         let store = self.engine.store();
-        let filter = JobFilter { batch: Some(batch), shown, ..JobFilter::default() };
-        let page = store.jobs(filter, page).await?;
+        let page = store.jobs(wanted, page).await?;
         let payloads = store.payloads(page.rows.iter().map(|row| row.id).collect()).await?;
         let rows = page.rows.into_iter().zip(payloads);
         let resources = stream::iter(rows).map(|(row, payload)| async move {

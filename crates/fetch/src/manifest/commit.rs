@@ -72,8 +72,8 @@ impl Manifests {
             about: Some(serde_json::to_string(&about).map_err(json)?),
         };
         let (jobs, seal) = match &received.staged {
-            Staged::Held { bytes, .. } => (self.members(received, how, bytes)?, vec![received.batch]),
-            Staged::Spilled(_) => (vec![self.unpack(received, how)?], Vec::new()),
+            Staged::Held { bytes, .. } => (self.members(received, bytes)?, vec![received.batch]),
+            Staged::Spilled(_) => (vec![self.unpack(received)?], Vec::new()),
         };
         let idempotency = how.idempotency_key.clone().zip(how.owner.clone()).map(|(key, owner)| {
             let request_hash = *received.staged.sha256().as_bytes();
@@ -82,31 +82,25 @@ impl Manifests {
         Ok(Enqueue { open: vec![open], jobs, seal, idempotency, split: false })
     }
 
-    /// All members of a small manifest.
-    fn members(&self, received: &Received, how: &Handing, text: &[u8]) -> Result<Vec<NewJob>, EngineError> {
+    /// All members of a small manifest. They belong to their batch, and that one to its owner: so nobody's lists and counts are full of
+    /// them.
+    fn members(&self, received: &Received, text: &[u8]) -> Result<Vec<NewJob>, EngineError> {
         let lines = text.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
         let member = |(n, line): (u32, &[u8])| {
             let entry: Entry = serde_json::from_slice(line).map_err(|error| EngineError::Input {
                 workload: Resource::WORKLOAD.into(),
                 reason: error.to_string(),
             })?;
-            let mut new = How::default().id(member_id(received.batch, n)).batch(received.batch);
-            if let Some(owner) = &how.owner {
-                new = new.owner(owner.clone());
-            }
+            let new = How::default().id(member_id(received.batch, n)).batch(received.batch);
             self.engine.new_job(&entry.resource(&received.common), new)
         };
         (0_u32..).zip(lines).map(member).collect()
     }
 
     /// The job that unpacks a large one.
-    fn unpack(&self, received: &Received, how: &Handing) -> Result<NewJob, EngineError> {
-        let unpack = Unpack {
-            batch: received.batch,
-            owner: how.owner.as_ref().map(ToString::to_string),
-            resource_count: received.count,
-            common: received.common.clone(),
-        };
+    fn unpack(&self, received: &Received) -> Result<NewJob, EngineError> {
+        let unpack =
+            Unpack { batch: received.batch, resource_count: received.count, common: received.common.clone() };
         self.engine.new_job(&unpack, How::default().id(unpack_id(received.batch)))
     }
 

@@ -11,6 +11,7 @@
 //! through here.
 
 mod about;
+mod again;
 mod cancel;
 mod commit;
 mod destination;
@@ -37,6 +38,7 @@ use redrive_blob::{Blobs, Key, KeyError, Sha256};
 use redrive_engine::{BatchId, Engine, Failure, Owner};
 
 pub use about::About;
+pub use again::{Again, Starter};
 pub use cancel::{Cancel, Canceller};
 pub use destination::Destinations;
 pub(crate) use entry::{Common, Entry};

@@ -9,13 +9,13 @@ use super::quick::Tries;
 /// What was written so far.
 pub(super) enum Stage {
     Held(Vec<u8>),
-    Spilled(Upload),
+    Spilled(Box<Upload>),
 }
 
 /// The whole manifest, without a name yet.
 pub(super) enum Staged {
     Held { bytes: Bytes, sha256: Sha256 },
-    Spilled(Sealed),
+    Spilled(Box<Sealed>),
 }
 
 impl Stage {
@@ -44,7 +44,7 @@ impl Stage {
                 };
                 upload.write(held).await?;
                 upload.write(bytes).await?;
-                Ok(Self::Spilled(upload))
+                Ok(Self::Spilled(Box::new(upload)))
             }
             Self::Spilled(mut upload) => {
                 upload.write(bytes).await?;
@@ -59,7 +59,7 @@ impl Stage {
                 let sha256 = Sha256::of(&held);
                 Ok(Staged::Held { bytes: held.into(), sha256 })
             }
-            Self::Spilled(upload) => Ok(Staged::Spilled(upload.seal().await?)),
+            Self::Spilled(upload) => Ok(Staged::Spilled(Box::new(upload.seal().await?))),
         }
     }
 

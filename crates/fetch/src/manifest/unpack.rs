@@ -10,9 +10,7 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use redrive_blob::{BlobError, Blobs, ByteRange, ByteStream, Sha256};
 use redrive_engine::store::Store;
-use redrive_engine::{
-    BatchId, Code, Context, Done, Failure, Input, JobId, Owner, Policy, Workload, member_id,
-};
+use redrive_engine::{BatchId, Code, Context, Done, Failure, Input, JobId, Policy, Workload, member_id};
 use serde::{Deserialize, Serialize};
 
 use super::artifact;
@@ -31,8 +29,6 @@ const CHUNK_BYTES: u64 = 4 << 20;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Unpack {
     pub(crate) batch: BatchId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) owner: Option<String>,
     pub(crate) resource_count: u32,
     pub(crate) common: Common,
 }
@@ -101,14 +97,13 @@ impl Workload for Unpacker {
     async fn run(&self, ctx: Context, unpack: Unpack) -> Result<Done, Failure> {
         let mut position = ctx.state::<Position>()?.unwrap_or_default();
         let mut lines = Chunks::open(&*self.blobs, &unpack, position).await?;
-        let owner = unpack.owner.as_deref().and_then(|owner| Owner::new(owner).ok());
         while position.next < unpack.resource_count {
             if ctx.is_cancelled() {
                 return Err(Failure::new(Code::SystemInterrupted, "told to stop"));
             }
             let chunk = lines.next(&unpack, self.chunk, &mut position.offset).await?;
             let count = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
-            ctx.add_members(unpack.batch, position.next, owner.as_ref(), &chunk).await?;
+            ctx.add_members(unpack.batch, position.next, None, &chunk).await?;
             let numbers = position.next..position.next.saturating_add(count);
             self.cancel_with_its_batch(&unpack, numbers.clone()).await?;
             position.next = numbers.end;

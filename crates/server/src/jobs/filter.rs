@@ -2,7 +2,7 @@
 
 use redrive_api::ListQuery;
 use redrive_model::limits::MAX_NAME_BYTES;
-use redrive_model::{Code, JobId, Shown};
+use redrive_model::{BatchId, Code, JobId, Shown};
 use redrive_store::{JobFilter, PageRequest};
 
 use url::form_urlencoded;
@@ -16,6 +16,7 @@ pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refu
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let place = match &*name {
             "workload" => &mut asked.workload,
+            "batch" => &mut asked.batch,
             "status" => &mut asked.status,
             "code" => &mut asked.code,
             "q" => &mut asked.q,
@@ -44,12 +45,16 @@ pub(crate) fn states(words: &str) -> Result<Vec<Shown>, Refusal> {
 
 /// The filter and the page. An empty value is as good as none.
 pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusal> {
+    let batch = query::given(query.batch)
+        .map(|id| id.parse::<BatchId>().map_err(|_| Refusal::field("batch", "is no id of a batch")))
+        .transpose()?;
     let text = query::given(query.q);
     if text.as_ref().is_some_and(|text| text.len() > MAX_NAME_BYTES) {
         return Err(Refusal::field("q", "at most 255 bytes"));
     }
     let filter = JobFilter {
         workload: query::workload(query.workload)?,
+        batch,
         shown: states(query.status.as_deref().unwrap_or_default())?,
         code: query::code(query.code)?,
         since: query::instant("since", query.since)?,

@@ -12,6 +12,7 @@ mod client;
 mod dead;
 mod deadline;
 mod download;
+mod fetch;
 mod gateway;
 mod jobs;
 mod limits;

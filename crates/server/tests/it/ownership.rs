@@ -15,6 +15,11 @@ const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/api/jobs/{id}/download", 200),
     ("POST", "/api/jobs/{id}/retry", 409),
     ("POST", "/api/jobs/{id}/cancel", 409),
+    ("GET", "/api/fetch/{id}", 200),
+    ("GET", "/api/fetch/{id}/resources", 200),
+    ("GET", "/api/fetch/{id}/missing", 200),
+    ("POST", "/api/fetch/{id}/cancel", 409),
+    ("POST", "/api/fetch/{id}/retry", 409),
     ("GET", "/jobs/{id}", 200),
     ("POST", "/jobs/{id}/retry", 409),
     ("POST", "/jobs/{id}/cancel", 409),
@@ -31,6 +36,8 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("GET", "/api/status", Access::Everybody),
     ("POST", "/api/upload", Access::Session),
     ("GET", "/api/jobs", Access::Session),
+    ("POST", "/api/fetch", Access::Session),
+    ("GET", "/api/fetch", Access::Session),
     ("GET", "/api/download.zip", Access::Session),
     ("GET", "/api/events/stream", Access::Session),
     ("DELETE", "/api/session", Access::Session),
@@ -68,7 +75,8 @@ async fn every_route_asks_whose_it_is() {
     let world = World::with(|setup| setup.limits.rates.wrong_keys.burst = 1_000.0).await;
     let (mut owner, mut other, nobody) = (world.client(), world.client(), world.client());
     let operator = world.operator();
-    let id = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
+    let job = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
+    let batch = crate::fetch::fetched(&mut owner).await;
     world.gateway.mood(Mood::Refuses);
     world.converted(&mut owner, "refused.pdf", &pdf(2)).await;
     let dead =
@@ -97,6 +105,7 @@ async fn every_route_asks_whose_it_is() {
             continue;
         };
         assert_eq!(route.access, Access::Owner, "{method} {path}");
+        let id = if path.starts_with("/api/fetch/") { batch.clone() } else { job.clone() };
         let at = |id: &str| path.replace("{id}", id);
         let refused = ask(&other, method, &at(missing)).await;
         assert_eq!((refused.status, refused.code().as_str()), (403, "FORBIDDEN"), "{method} {path}");

@@ -41,7 +41,9 @@ impl Hosts {
             }
         }
         let mut of: Vec<_> = of.into_iter().collect();
-        of.sort_by_key(|(target, waiting)| (std::cmp::Reverse(waiting.waiting + waiting.running), target.clone()));
+        of.sort_by_key(|(target, waiting)| {
+            (std::cmp::Reverse(waiting.waiting + waiting.running), target.clone())
+        });
         Self { of, looked_at: rows.len(), more }
     }
 

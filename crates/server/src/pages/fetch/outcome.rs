@@ -40,15 +40,16 @@ impl Outcome {
     /// seen.
     pub(super) fn bar(self) -> Markup {
         let mut x = 0;
-        let parts = [("good", self.stored), ("bad", self.failed), ("other", self.cancelled)].map(|(class, n)| {
-            let width = match (n, self.total) {
-                (0, _) | (_, 0) => 0,
-                (n, total) => (n.saturating_mul(WIDTH) / total).max(6).min(WIDTH - x.min(WIDTH)),
-            };
-            let from = x;
-            x += width;
-            (class, from, width)
-        });
+        let parts =
+            [("good", self.stored), ("bad", self.failed), ("other", self.cancelled)].map(|(class, n)| {
+                let width = match (n, self.total) {
+                    (0, _) | (_, 0) => 0,
+                    (n, total) => (n.saturating_mul(WIDTH) / total).max(6).min(WIDTH - x.min(WIDTH)),
+                };
+                let from = x;
+                x += width;
+                (class, from, width)
+            });
         html! {
             svg.bar viewBox={ "0 0 " (WIDTH) " 10" } preserveAspectRatio="none" aria-hidden="true" {
                 rect.track x="0" y="0" width=(WIDTH) height="10" {}
