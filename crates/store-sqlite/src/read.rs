@@ -11,7 +11,7 @@ use redrive_model::Code;
 use redrive_store::Result;
 use rusqlite::{Connection, Row, ToSql};
 
-pub(crate) use dead::{count_dead, dead_letter, dead_letters, groups};
+pub(crate) use dead::{count_dead, dead_letter, dead_letters, dead_letters_of, groups};
 pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, batch_failures, batches, breakers, job, jobs};
 pub(crate) use overview::{counts, next_due, paused, queues, waits_alone, workers};
