@@ -2,6 +2,7 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{FetchResource, FetchResources, ResourceFailure};
+use redrive_engine::BatchId;
 use redrive_engine::model::State;
 use redrive_engine::model::redact::redact;
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
@@ -19,10 +20,12 @@ impl Manifests {
     /// its last resources are not members yet.
     pub async fn resources(
         &self,
+        batch: BatchId,
         wanted: JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, StoreError> {
         let store = self.engine.store();
+        let wanted = JobFilter { batch: Some(batch), ..wanted };
         let page = store.jobs(wanted, page).await?;
         let payloads = store.payloads(page.rows.iter().map(|row| row.id).collect()).await?;
         let rows = page.rows.into_iter().zip(payloads);

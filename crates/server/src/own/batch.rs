@@ -114,11 +114,10 @@ impl OwnedBatch {
     /// One page of its resources.
     pub(crate) async fn resources(
         &self,
-        wanted: &JobFilter,
+        wanted: JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, Refusal> {
-        let wanted = JobFilter { batch: Some(self.row.id), ..wanted.clone() };
-        Ok(self.manifests.resources(wanted, page).await?)
+        Ok(self.manifests.resources(self.row.id, wanted, page).await?)
     }
 
     /// Some of its members in these states, and whether there are more.

@@ -65,7 +65,7 @@ async fn post(
     client.send(request).await
 }
 
-async fn accepted(client: &mut Client, ids: &[&str]) -> String {
+pub(crate) async fn accepted(client: &mut Client, ids: &[&str]) -> String {
     let answer = post(client, "application/json", manifest(ids), &[]).await;
     assert_eq!(answer.status, 202, "{}", answer.text());
     let json = answer.json();

@@ -22,6 +22,9 @@ const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/jobs/{id}", 200),
     ("POST", "/jobs/{id}/retry", 409),
     ("POST", "/jobs/{id}/cancel", 409),
+    ("GET", "/fetch/{id}", 200),
+    ("POST", "/fetch/{id}/retry", 409),
+    ("POST", "/fetch/{id}/cancel", 409),
 ];
 
 /// What is a session's own, or nobody's.
@@ -49,6 +52,8 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("POST", "/upload/unsent", Access::Session),
     ("GET", "/jobs", Access::Session),
     ("GET", "/jobs/zip", Access::Session),
+    ("GET", "/fetch", Access::Session),
+    ("POST", "/fetch", Access::Session),
     ("GET", "/live", Access::Session),
     ("GET", "/banner", Access::Everybody),
     ("GET", "/failures", Access::Everybody),
@@ -97,7 +102,7 @@ async fn every_route_asks_whose_it_is() {
             continue;
         };
         assert_eq!(route.access, Access::Owner, "{method} {path}");
-        let id = if path.starts_with("/api/fetch/") { batch.clone() } else { job.clone() };
+        let id = if path.contains("/fetch/") { batch.clone() } else { job.clone() };
         let at = |id: &str| path.replace("{id}", id);
         let refused = ask(&other, method, &at(missing)).await;
         assert_eq!((refused.status, refused.code().as_str()), (403, "FORBIDDEN"), "{method} {path}");

@@ -55,7 +55,7 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
     let (asked, page) = filter::parse(query.clone())?;
     let snapshot = batch.snapshot().await?;
     let failures = Failures::of(&batch.failures().await?);
-    let resources = batch.resources(&asked, page).await?;
+    let resources = batch.resources(asked.clone(), page).await?;
     let look = app.pulse().look(app.desk()).await?;
     let hosts = match batch.state {
         BatchState::Processing => {
