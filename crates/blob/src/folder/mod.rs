@@ -10,6 +10,7 @@ mod publish;
 mod read;
 mod remove;
 mod root;
+mod shards;
 mod temps;
 
 use std::fs::File;
@@ -37,7 +38,7 @@ use publish::Publisher;
 pub(crate) use root::Root;
 pub(crate) use temps::sweep as sweep_temps;
 
-/// Where temps lie, under the root: the same file system, so that a rename is enough.
+/// Where temps lie, under the root: the same file system, so that a rename is enough. Those of small uploads lie in folders below it.
 pub(crate) const TEMP: &str = ".redrive-temp";
 
 /// Artifacts in a folder.
@@ -73,7 +74,8 @@ impl Folder {
             Ok(root)
         });
         let root = Arc::new(root.await?);
-        let publisher = Arc::new(Publisher { root: Arc::clone(&root), seam, durable });
+        let publisher =
+            Arc::new(Publisher { root: Arc::clone(&root), seam, durable, shards: Arc::default() });
         Ok(Self { root, path, publisher })
     }
 

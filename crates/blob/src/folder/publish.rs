@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, FlockOperation, RenameFlags, Timespec, Timestamps, UTI
 use rustix::io::Errno;
 
 use super::root::{Root, Stop, Way};
+use super::shards::Shards;
 use super::{TEMP, read};
 use crate::Result;
 use crate::blocking;
@@ -31,6 +32,7 @@ pub(super) struct Publisher {
     pub(super) seam: Arc<dyn Seam>,
     /// Whether anything is synced.
     pub(super) durable: bool,
+    pub(super) shards: Arc<Shards>,
 }
 
 /// What one try came to.
@@ -43,8 +45,11 @@ enum Tried {
 impl Publisher {
     /// Where temps lie. Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
     pub(super) fn temp_folder(&self) -> Result<TempFolder> {
-        let folder = Arc::new(self.root.subfolder(TEMP)?);
-        Ok(TempFolder { folder, seam: Arc::clone(&self.seam), durable: self.durable })
+        Ok(self.temps_in(Arc::new(self.root.subfolder(TEMP)?)))
+    }
+
+    fn temps_in(&self, folder: Arc<OwnedFd>) -> TempFolder {
+        TempFolder { folder, seam: Arc::clone(&self.seam), durable: self.durable }
     }
 
     fn put(&self, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
@@ -100,7 +105,8 @@ impl Publish for Publisher {
 
     /// From the first byte on the disk to the last sync in one hop.
     async fn publish_small(&self, small: Small, key: &Key) -> (Option<Whole>, Result<Placed>) {
-        let (back, placed) = self.put_made(|this| small.into_temp(this), key).await;
+        let make = |this: &Self| small.into_temp(&this.temps_in(this.shards.next(&this.root)?));
+        let (back, placed) = self.put_made(make, key).await;
         (back.map(Whole::Temp), placed)
     }
 }

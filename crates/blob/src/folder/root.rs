@@ -103,6 +103,11 @@ impl Way<'_> {
         self.below.last().unwrap_or(&self.root.fd)
     }
 
+    /// The last folder alone.
+    pub(crate) fn into_last(mut self) -> Result<OwnedFd> {
+        self.below.pop().ok_or_else(|| BlobError::io("there is no folder below"))
+    }
+
     /// Syncs every folder on the way, the last first: another process may have made one and not yet synced its parent.
     pub(crate) fn sync(&self) -> rustix::io::Result<()> {
         self.below.iter().rev().chain([&self.root.fd]).try_for_each(rustix::fs::fsync)
