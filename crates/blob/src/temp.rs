@@ -133,17 +133,31 @@ pub(crate) struct Temp {
 impl Temp {
     /// Appends and hashes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.step(Point::WriteTemp, "writing a temp", |file| (&mut &*file).write_all(bytes))?;
+        self.append(bytes)?;
         self.hash.update(bytes);
         Ok(())
     }
 
     /// Ends the writing: what is in it now is what will be stored.
     pub(crate) fn seal(self) -> Result<Sealing> {
+        let (bytes, sha256) = (self.hash.bytes(), self.hash.clone().end());
+        self.seal_as(bytes, sha256)
+    }
+
+    /// Writes all there is, whose hash is known, into an empty temp.
+    pub(crate) fn fill(self, bytes: &[u8], sha256: Sha256) -> Result<Sealing> {
+        self.append(bytes)?;
+        self.seal_as(bytes.len() as u64, sha256)
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<()> {
+        self.step(Point::WriteTemp, "writing a temp", |file| (&mut &*file).write_all(bytes))
+    }
+
+    fn seal_as(self, bytes: u64, sha256: Sha256) -> Result<Sealing> {
         if self.of.durable {
             self.step(Point::SyncTemp, "syncing a temp", |file| file.sync_all())?;
         }
-        let (bytes, sha256) = (self.hash.bytes(), self.hash.clone().end());
         let stat =
             rustix::fs::fstat(&self.file).map_err(|e| errno::folder(Act::Put, "looking at a temp", e))?;
         let there = u64::try_from(stat.st_size).unwrap_or_default();
@@ -211,3 +225,11 @@ pub(crate) struct Sealing {
 
 /// Seconds and nanoseconds as a file system has them.
 pub(crate) type Moment = (i64, u32);
+
+impl Sealing {
+    /// From now on it stays when it is dropped, and this is how it is found again.
+    pub(crate) fn mark(&mut self) -> Mark {
+        self.temp.removed = false;
+        Mark { temp: self.temp.name.clone(), bytes: self.bytes, sha256: self.sha256 }
+    }
+}

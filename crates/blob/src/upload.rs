@@ -60,9 +60,7 @@ pub(crate) struct Small {
 impl Small {
     /// Writes them out. It may block.
     pub(crate) fn into_temp(self, temps: &dyn MakeTemp) -> Result<Sealing> {
-        let mut temp = temps.make()?;
-        temp.write(&self.bytes)?;
-        temp.seal()
+        temps.make()?.fill(&self.bytes, self.sha256)
     }
 }
 
@@ -247,7 +245,7 @@ impl Sealed {
     /// was given up after an error of the disk, is finished, or is in memory and was not tried to be given a key.
     pub fn mark(&mut self) -> Option<Mark> {
         match self.whole.as_mut()? {
-            Whole::Temp(sealing) => Some(sealing.temp.mark()),
+            Whole::Temp(sealing) => Some(sealing.mark()),
             Whole::Small(_) => None,
         }
     }

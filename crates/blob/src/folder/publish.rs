@@ -105,9 +105,10 @@ impl Publish for Publisher {
 
     /// From the first byte on the disk to the last sync in one hop.
     async fn publish_small(&self, small: Small, key: &Key) -> (Option<Whole>, Result<Placed>) {
-        let make = |this: &Self| small.into_temp(&this.temps_in(this.shards.next(&this.root)?));
+        let bytes = small.clone();
+        let make = |this: &Self| bytes.into_temp(&this.temps_in(this.shards.next(&this.root)?));
         let (back, placed) = self.put_made(make, key).await;
-        (back.map(Whole::Temp), placed)
+        (back.map(|_| Whole::Small(small)), placed)
     }
 }
 
