@@ -7,6 +7,7 @@ mod audit;
 #[cfg(feature = "client")]
 pub mod client;
 mod failure;
+mod fetch;
 mod job;
 mod list;
 mod mapping;
@@ -16,9 +17,13 @@ mod trail;
 
 pub use audit::{Audit, Violation};
 pub use failure::FailureEntry;
+pub use fetch::{
+    FetchBatch, FetchError, FetchList, FetchManifest, FetchReply, FetchResource, FetchResources,
+    FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
+};
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
-pub use list::{JobList, ListQuery};
+pub use list::{JobList, ListQuery, PageQuery};
 pub use mapping::Mapping;
-pub use problem::{PROBLEM_JSON, Problem};
+pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use trail::{Attempt, Event, Explanation, Step};

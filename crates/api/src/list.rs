@@ -14,6 +14,8 @@ use crate::Job;
 pub struct ListQuery {
     /// Only this kind of job.
     pub workload: Option<String>,
+    /// Only the members of this batch, which no other list has.
+    pub batch: Option<String>,
     /// Only in these shown states: with commas between them, or given several times.
     #[param(value_type = Option<Vec<String>>, style = Form, explode = false, example = "failed,cancelled")]
     pub status: Option<String>,
@@ -23,6 +25,16 @@ pub struct ListQuery {
     pub q: Option<String>,
     /// Only created at or after this instant.
     pub since: Option<String>,
+    /// At most so many; 50 unless said, at most 200.
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
     /// At most so many; 50 unless said, at most 200.
     pub limit: Option<String>,
     /// Where the page before ended.

@@ -31,9 +31,30 @@ pub struct Problem {
     /// When trying again makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What is wrong with the parts of the request, where there are such; the first one decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ProblemError>,
     /// What to tell the operator; also in the header `X-Request-Id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+}
+
+/// What is wrong with one part of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProblemError {
+    /// The code from the registry.
+    pub code: String,
+    /// The line of the body, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The resource of a JSON document, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<u64>,
+    /// The field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Why.
+    pub detail: String,
 }
 
 impl Problem {
@@ -51,6 +72,7 @@ impl Problem {
             retryable: code.is_retryable() || matches!(entry.http_status, 408 | 429 | 503),
             job_id: None,
             retry_after_ms: None,
+            errors: Vec::new(),
             request_id: None,
         }
     }

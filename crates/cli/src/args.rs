@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 use crate::settings::Flags;
-use crate::settings::table::{CLIENT, CONVERT, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
+use crate::settings::table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
 
 /// A durable job engine that treats failure as the main event.
 #[derive(Debug, Parser)]
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Convert PDFs to XML, on its own or through a server that runs
     Convert(Convert),
+    /// Fetch URLs into a folder or a bucket, on its own or through a server that runs
+    Fetch(Fetch),
     /// Look at the jobs of a server, and act on them
     #[command(subcommand)]
     Jobs(Jobs),
@@ -84,6 +86,37 @@ pub(crate) struct Convert {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) flags: Flags<CONVERT>,
+}
+
+/// What to fetch, and where to.
+#[derive(Debug, Group)]
+pub(crate) struct Fetch {
+    /// What to fetch
+    #[arg(required_unless_present = "manifest", value_name = "URL")]
+    pub(crate) urls: Vec<String>,
+    /// A manifest as JSON or NDJSON, packed with gzip or not, or a plain list of URLs; - reads stdin
+    #[arg(long, short, value_name = "FILE", conflicts_with = "urls")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Folder or s3://bucket/prefix [default: FETCH_TO; of a server: what lies under its FETCH_TO]
+    #[arg(long, short, value_name = "PLACE")]
+    pub(crate) to: Option<String>,
+    /// Which proxies, of those in [proxy_pools]
+    #[arg(long, value_name = "POOL")]
+    pub(crate) proxy_pool: Option<String>,
+    /// Some failures make the batch partial, not failed
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    /// Write a manifest of what could not be fetched, for another run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) missing: Option<PathBuf>,
+    /// Forget what an earlier run of this command has done
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Print one JSON object per resource
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags<FETCH>,
 }
 
 /// What to explain.

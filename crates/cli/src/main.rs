@@ -8,6 +8,7 @@ mod convert;
 mod counting;
 mod doctor;
 mod exit;
+mod fetch;
 mod local;
 mod logs;
 mod near_server;
@@ -39,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Migrate(flags) => command::migrate::run(shared, &flags),
         Command::Bench(bench) => command::bench::run(&bench),
         Command::Convert(convert) => command::convert::run(shared, &convert),
+        Command::Fetch(fetch) => command::fetch::run(shared, &fetch),
         Command::Jobs(jobs) => command::jobs::run(shared, &jobs),
         Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),

@@ -48,7 +48,10 @@ pub(crate) async fn check(engine: &Engine, name: &str, place: &Location) -> Resu
     if own.as_ref() == Some(&noted) {
         return Ok(());
     }
-    let setting = format!("{}_DIR", name.to_uppercase());
+    let setting = match name {
+        "fetched" => "FETCH_TO".to_owned(),
+        _ => format!("{}_DIR", name.to_uppercase()),
+    };
     let text = match place {
         Location::Folder(folder) => format!(
             "{} is not the folder that redrive serve uses for {name}: share that folder with this machine, or give both the same {setting}=s3://bucket/prefix",

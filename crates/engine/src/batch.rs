@@ -6,7 +6,9 @@ use std::time::Duration;
 use redrive_model::batch::EndRule;
 use redrive_model::limits::MAX_ENQUEUE;
 use redrive_model::{BatchId, BatchState, JobId, Owner, WorkloadName};
-use redrive_store::{Acted, BatchRow, Enqueued, JobFilter, NewBatch, NewJob, PageRequest};
+use redrive_store::{
+    Acted, BatchFailures, BatchFilter, BatchRow, Enqueued, JobFilter, NewBatch, NewJob, Page, PageRequest,
+};
 
 use crate::{By, Context, Engine, Enqueue, Input, Result, ids};
 
@@ -21,6 +23,7 @@ pub struct BatchOptions {
     id: Option<BatchId>,
     label: Option<String>,
     owner: Option<Owner>,
+    about: Option<String>,
     tolerant: bool,
     keep: Option<Duration>,
 }
@@ -30,6 +33,13 @@ impl BatchOptions {
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
+        self
+    }
+
+    /// What is to be kept with it, in a form of its own; at most 16 KiB.
+    #[must_use]
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about = Some(about.into());
         self
     }
 
@@ -126,6 +136,7 @@ impl Engine {
             workload: WorkloadName::new(I::WORKLOAD)?,
             owner: how.owner,
             label: how.label,
+            about: how.about,
             end_rule: if how.tolerant { EndRule::Tolerant } else { EndRule::Strict },
             keep: Some(how.keep.unwrap_or(KEEP)),
         };
@@ -144,6 +155,16 @@ impl Engine {
     /// How a batch is: exact counters, also while it runs.
     pub async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>> {
         Ok(self.store().batch(id).await?)
+    }
+
+    /// Batches of a workload, newest first.
+    pub async fn batches(&self, filter: BatchFilter, page: PageRequest) -> Result<Page<BatchRow>> {
+        Ok(self.store().batches(filter, page).await?)
+    }
+
+    /// The failed members of a batch, by minute and code.
+    pub async fn batch_failures(&self, id: BatchId) -> Result<Vec<BatchFailures>> {
+        Ok(self.store().batch_failures(id).await?)
     }
 
     /// Waits until a batch has ended. `None` when there is none (any more).

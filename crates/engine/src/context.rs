@@ -1,6 +1,6 @@
 //! What a handler knows about its attempt, and what it may do under its lease.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redrive_model::{BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName};
@@ -27,8 +27,17 @@ struct Inner {
     cancel: CancellationToken,
     /// What was saved since the claim.
     state: Mutex<Option<Vec<u8>>>,
-    result: Mutex<Option<String>>,
+    left: Mutex<Left>,
     said: Mutex<Option<Instant>>,
+}
+
+/// What a handler leaves behind when it completes.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// Where its result is.
+    pub(crate) reference: Option<String>,
+    /// How many bytes that has.
+    pub(crate) bytes: u64,
 }
 
 impl Context {
@@ -38,7 +47,7 @@ impl Context {
             claimed,
             cancel,
             state: Mutex::default(),
-            result: Mutex::default(),
+            left: Mutex::default(),
             said: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -204,11 +213,20 @@ impl Context {
 
     /// Records where the result is. It counts when the attempt completes the job.
     pub fn set_result(&self, reference: impl Into<String>) {
-        *self.inner.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(reference.into());
+        self.left().reference = Some(reference.into());
     }
 
-    pub(crate) fn take_result(&self) -> Option<String> {
-        self.inner.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Says how many bytes the result has; the batch that the job belongs to adds them up.
+    pub fn set_result_bytes(&self, bytes: u64) {
+        self.left().bytes = bytes;
+    }
+
+    pub(crate) fn take_left(&self) -> Left {
+        std::mem::take(&mut *self.left())
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.inner.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Events behind `after`, in order, with none skipped; at most `limit` of them.

@@ -105,8 +105,7 @@ impl Engine {
     /// no source and no dead letter, and cannot be retried.
     pub async fn reject<I: Input>(&self, input: &I, how: Enqueue, why: Failure) -> Result<JobId> {
         let mut job = self.new_job(input, how)?;
-        let policy = self.registry().get(&job.workload).map(|registered| registered.rules.policy.clone());
-        job.keep = policy.unwrap_or_else(Policy::reliability).keep.failed;
+        job.keep = self.policy_of(&job.workload).unwrap_or_else(Policy::reliability).keep.failed;
         let (workload, code) = (job.workload.clone(), why.code);
         (job.dedupe, job.rejected) = (None, Some(why));
         let id = job.id;
@@ -286,7 +285,12 @@ impl Engine {
     /// The most executions that a workload's policy allows, where it is registered here.
     #[must_use]
     pub fn policy_cap(&self, workload: &WorkloadName) -> Option<u32> {
-        self.registry().get(workload)?.rules.policy.max_attempts
+        self.policy_of(workload)?.max_attempts
+    }
+
+    /// What is done when a job of this workload fails, where it is registered here.
+    pub(crate) fn policy_of(&self, workload: &WorkloadName) -> Option<Policy> {
+        self.registry().get(workload).map(|registered| registered.rules.policy.clone())
     }
 
     /// The handler of a workload, where it is registered here.

@@ -58,6 +58,14 @@ pub(crate) fn member(batch: BatchId, n: u32) -> JobId {
     JobId::from_parts(instant::from_millis(ms), draw)
 }
 
+/// The number that [`member`] put into an id. Of an id that was made otherwise it says nothing.
+pub(crate) fn number(member: JobId) -> u32 {
+    let (high, low) = member.as_uuid().as_u64_pair();
+    let upper = u32::try_from(high & 0x0fff).unwrap_or_default();
+    let lower = u32::try_from((low >> 42) & 0x000f_ffff).unwrap_or_default();
+    (upper << 20) | lower
+}
+
 /// A uniform draw for `decide` and for jitter.
 pub(crate) fn draw() -> u64 {
     rand::rng().random()
@@ -81,6 +89,7 @@ mod tests {
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
         assert_eq!(ids, numbers.iter().map(|n| member(batch(1), *n)).collect::<Vec<_>>());
         assert!(numbers.iter().all(|n| member(batch(1), *n) != member(batch(2), *n)));
+        assert!(numbers.iter().zip(&ids).all(|(n, id)| number(*id) == *n));
     }
 
     #[test]

@@ -209,6 +209,7 @@ impl Workload for Fetch {
         match self.fetch(&ctx, &resource).await {
             Ok(made) => {
                 ctx.set_result(made.reference());
+                ctx.set_result_bytes(made.bytes);
                 Ok(Done::Complete)
             }
             Err(failure) => {

@@ -9,13 +9,14 @@ use url::Url;
 /// So many characters of a URL's last segment are kept.
 const TAIL: usize = 80;
 
-/// The key of a resource below its prefix.
+/// The key of a resource below its prefix, or right at the top where there is none.
 pub fn object_key(prefix: &str, id: &str, url: &str) -> Result<Key, KeyError> {
     let hash = Sha256::of(id.as_bytes()).to_string();
     let (shard, hash) = (hash.get(..2).unwrap_or_default(), hash.get(..32).unwrap_or_default());
     let tail = tail(url);
     let name = if tail.is_empty() { hash.to_owned() } else { format!("{hash}-{tail}") };
-    Key::parse(prefix)?.join(&format!("{shard}/{name}"))
+    let name = format!("{shard}/{name}");
+    if prefix.is_empty() { Key::parse(&name) } else { Key::parse(prefix)?.join(&name) }
 }
 
 /// The last segment of the path, with nothing in it that a shell, a browser or a file system would act on.

@@ -9,6 +9,7 @@
 //! What is deliberately absent: a retry. Whatever an origin does is a [`Failure`](redrive_engine::Failure) with a code; policy, budgets
 //! and breakers are the engine's. The one exception is part of an attempt and says so: a connection that broke is made once more.
 
+mod batch;
 mod dns;
 mod download;
 mod failure;
@@ -17,9 +18,11 @@ mod handler;
 mod input;
 mod key;
 mod made;
+mod manifest;
 mod polite;
 mod proxy;
 
+pub use batch::{Missing, summary};
 pub use dns::{Lookup, LookupError, Resolver};
 pub use download::{DownloadOptions, Downloads, SetupError};
 pub use guard::{Checked, Guard, GuardOptions, MAX_URL_BYTES, Refused};
@@ -27,4 +30,9 @@ pub use handler::{Fetch, FetchOptions, Place, Places};
 pub use input::{Flaw, MAX_ID_BYTES, MAX_PAIR_BYTES, MAX_PAIRS, Resource};
 pub use key::object_key;
 pub use made::Made;
+pub use manifest::{
+    About, AcceptError, Accepted, Again, Cancel, Canceller, Destinations, Format, Handing, ManifestLimits,
+    ManifestOptions, ManifestProblem, ManifestProblems, ManifestRetention, Manifests, Received, Shape, Spot,
+    Starter, Unpack, Unpacker,
+};
 pub use proxy::{PoolError, PoolOptions, Pools};

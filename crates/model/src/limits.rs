@@ -18,6 +18,8 @@ pub const MAX_PUBLIC_MESSAGE_CHARS: usize = 200;
 pub const MAX_CONTEXT_BYTES: usize = 8_000;
 /// A display label (a file name, say) is cut to this, in bytes.
 pub const MAX_LABEL_BYTES: usize = 255;
+/// What whoever opens a batch may keep with it.
+pub const MAX_ABOUT_BYTES: usize = 16 * 1024;
 /// Longest workload name, owner, target or key, in bytes.
 pub const MAX_NAME_BYTES: usize = 255;
 /// Most targets one job may depend on.

@@ -73,7 +73,8 @@ pub use open::Engine;
 pub use open::Tx;
 /// What jobs, attempts and events look like when they are read.
 pub use redrive_engine::store::{
-    Acted, AttemptRow, BatchRow, DeadRow, Enqueued, Event, EventKind, GroupRow, JobRow,
+    Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, DeadRow, Enqueued, Event, EventKind, GroupRow,
+    JobRow,
 };
 pub use redrive_engine::{
     AuditReport, Batch, BatchId, BatchOptions, BreakerOf, By, Code, Context, Done, EngineError, Enqueue,

@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::disk::Disk;
 use crate::feed::Feed;
+use crate::fetch::FetchParts;
 use crate::limits::Limits;
 use crate::mappings::Mappings;
 use crate::operator::Operators;
@@ -39,6 +40,8 @@ pub struct AppParts {
     pub results: Arc<dyn Blobs>,
     /// Who converts, for the list of mappings. Without one uploads are taken and wait, and the status says so.
     pub gateway: Option<Gateway>,
+    /// What it takes to fetch; without it the routes of fetch say that this server does not.
+    pub fetch: Option<FetchParts>,
     /// What breakers do with jobs while they are open, to show it.
     pub breaker_mode: Mode,
     /// How people reach this server. With https cookies are `__Host-` and Secure.
@@ -75,7 +78,7 @@ impl App {
     /// Puts the parts together. Nothing runs yet.
     #[must_use]
     pub fn new(parts: AppParts) -> Self {
-        let desk = Desk::new(parts.engine);
+        let desk = Desk::new(parts.engine, parts.fetch);
         let limits = parts.limits;
         let secure = parts.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
         let disk = Disk::new(vec![parts.sources.clone(), parts.results.clone()], limits.room);

@@ -14,6 +14,7 @@ mod disk;
 mod download;
 mod failures;
 mod feed;
+mod fetch;
 mod health;
 mod jobs;
 mod limits;
@@ -38,6 +39,7 @@ mod zip;
 
 pub use app::{App, AppParts, serve};
 pub use disk::Disk;
+pub use fetch::FetchParts;
 pub use limits::{Limits, Rate, Rates};
 pub use openapi::openapi;
 pub use operator::{CODE_LIFE, MIN_TOKEN, Operators, OperatorsError};

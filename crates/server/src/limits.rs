@@ -33,6 +33,10 @@ pub struct Limits {
     pub queue_depth: u64,
     /// With a job that has been waiting longer than this nothing more is taken.
     pub queue_age: Duration,
+    /// With more downloads waiting than this no manifest is taken.
+    pub fetch_depth: u64,
+    /// Batches of downloads of one session that have not ended.
+    pub batches_per_session: usize,
     /// Jobs of one session in all.
     pub jobs_per_session: u64,
     /// Jobs of one session that have not ended.
@@ -76,6 +80,8 @@ impl Default for Limits {
             room: Room::default(),
             queue_depth: 100_000,
             queue_age: DAY,
+            fetch_depth: 5_000_000,
+            batches_per_session: 50,
             jobs_per_session: 10_000,
             active_per_session: 2_000,
             bytes_per_session: Rate { burst: 10_737_418_240.0, per_second: 1_048_576.0 },

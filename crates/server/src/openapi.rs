@@ -16,7 +16,7 @@ use crate::routes::{Access, RouteInfo};
 #[openapi(
     info(
         title = "Redrive",
-        description = "Durable jobs: upload a PDF, follow it, fetch the XML.",
+        description = "Durable jobs: upload a PDF, follow it, take the XML; or send a manifest of URLs, and hear exactly what is missing.",
         license(name = "MIT OR Apache-2.0")
     ),
     paths(
@@ -29,6 +29,13 @@ use crate::routes::{Access, RouteInfo};
         crate::download::download,
         crate::jobs::acts::retry,
         crate::jobs::acts::cancel,
+        crate::fetch::post::post,
+        crate::fetch::look::list,
+        crate::fetch::look::one,
+        crate::fetch::look::resources,
+        crate::fetch::missing::missing,
+        crate::fetch::acts::cancel,
+        crate::fetch::acts::retry,
         crate::zip::download,
         crate::mappings::list,
         crate::pulse::status,

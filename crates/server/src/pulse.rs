@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::app::App;
 use crate::own::Desk;
 use crate::refusal::Refusal;
+use crate::session::Visit;
 use crate::upload::overloaded;
 
 /// The target that the engine shows while there is no room.
@@ -33,6 +34,10 @@ pub(crate) struct Pulse {
 #[derive(Debug)]
 pub(crate) struct Look {
     pub(crate) queue: QueueStats,
+    /// The downloads among them.
+    pub(crate) fetch: QueueStats,
+    /// The others.
+    pub(crate) other: QueueStats,
     pub(crate) breakers: Vec<Breaker>,
     pub(crate) at: Timestamp,
 }
@@ -50,10 +55,11 @@ impl Pulse {
         {
             return Ok(Arc::clone(look));
         }
-        let (queue, rows, counts) = (desk.queue().await?, desk.breakers().await?, desk.lanes().await?);
+        let ((fetch, other), rows) = (desk.queues().await?, desk.breakers().await?);
+        let (queue, counts) = ([fetch, other].into_iter().sum(), desk.lanes().await?);
         let now = desk.now().await?;
         let breakers = rows.iter().map(|row| self.breaker(desk, row, &counts, now)).collect();
-        let look = Arc::new(Look { queue, breakers, at: now });
+        let look = Arc::new(Look { queue, fetch, other, breakers, at: now });
         *last = Some((Instant::now(), Arc::clone(&look)));
         Ok(look)
     }
@@ -87,8 +93,10 @@ impl Pulse {
 
 /// How everything is.
 #[utoipa::path(get, path = "/api/status", tag = "status", responses((status = 200, body = Status)))]
-pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refusal> {
+pub(crate) async fn status(State(app): State<App>, visit: Visit) -> Result<Json<Status>, Refusal> {
     let look = app.pulse().look(app.desk()).await?;
+    let operator = visit.known(&app).await?.is_some_and(|session| session.is_operator());
+    let breakers = look.breakers.iter().filter(|breaker| operator || is_everybodys(&breaker.target));
     let queue = Queue {
         queued: look.queue.ready,
         processing: look.queue.processing,
@@ -98,22 +106,40 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<Status>, Refus
     };
     let accepting = !*app.stopping().borrow() && accepting(&app, 0).await.is_ok();
     let (gateway, disk) = (app.mappings().state(), app.disk().look().await?);
-    Ok(Json(Status { breakers: look.breakers.clone(), queue, accepting, gateway, disk }))
+    Ok(Json(Status { breakers: breakers.cloned().collect(), queue, accepting, gateway, disk }))
+}
+
+/// Whether a target is one that all jobs of a workload need. Which hosts somebody fetches from, and through whom, is theirs to know.
+pub(crate) fn is_everybodys(target: &str) -> bool {
+    !target.starts_with("host:") && !target.starts_with("proxies:")
 }
 
 /// Whether something of so many bytes may come in now.
 pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
     let limits = app.limits();
     let look = app.pulse().look(app.desk()).await?;
-    let queue = look.queue;
-    let depth = queue.ready + queue.waiting_retry + queue.scheduled + queue.held;
-    if depth >= limits.queue_depth {
+    // A manifest may be a million downloads that wait for days: that keeps nobody else out.
+    let queue = look.other;
+    if depth(&queue) >= limits.queue_depth {
         return Err(overloaded("Too many jobs are waiting."));
     }
     if queue.oldest_age.is_some_and(|age| age > limits.queue_age) {
         return Err(overloaded("Jobs have been waiting for too long."));
     }
     app.disk().admit(coming).await
+}
+
+/// Whether a manifest of so many bytes may come in now.
+pub(crate) async fn fetching(app: &App, coming: u64) -> Result<(), Refusal> {
+    let look = app.pulse().look(app.desk()).await?;
+    if depth(&look.fetch) >= app.limits().fetch_depth {
+        return Err(overloaded("Too many downloads are waiting."));
+    }
+    app.disk().admit(coming).await
+}
+
+fn depth(queue: &QueueStats) -> u64 {
+    queue.ready + queue.waiting_retry + queue.scheduled + queue.held
 }
 
 fn millis(age: Duration) -> u64 {

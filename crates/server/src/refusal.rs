@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use redrive_api::{PROBLEM_JSON, Problem};
+use redrive_api::{PROBLEM_JSON, Problem, ProblemError};
 use redrive_blob::BlobError;
 use redrive_engine::EngineError;
 use redrive_model::{Code, JobId};
@@ -59,6 +59,12 @@ impl Refusal {
     /// With one header more. A value that cannot be one is left out.
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
         self.1 = HeaderValue::from_str(value).ok().map(|value| (name, value));
+        self
+    }
+
+    /// With what is wrong with each part of the request.
+    pub(crate) fn errors(mut self, errors: Vec<ProblemError>) -> Self {
+        self.0.errors = errors;
         self
     }
 

@@ -11,8 +11,8 @@ use axum::routing::{MethodRouter, delete, get, post};
 use crate::app::App;
 use crate::rates::Kind;
 use crate::{
-    audit, deadline, download, failures, feed, health, jobs, mappings, openapi, operator, pages, pulse,
-    rates, upload, zip,
+    audit, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator, pages,
+    pulse, rates, upload, zip,
 };
 
 /// Who may use a route.
@@ -105,6 +105,13 @@ fn table() -> Vec<Row> {
         )),
         row(Method::POST, "/api/jobs/{id}/retry", Owner, Some(Kind::Act), post(jobs::retry)),
         row(Method::POST, "/api/jobs/{id}/cancel", Owner, Some(Kind::Act), post(jobs::cancel)),
+        slow(row(Method::POST, "/api/fetch", Session, Some(Kind::Upload), post(fetch::post))),
+        row(Method::GET, "/api/fetch", Session, look, get(fetch::list)),
+        row(Method::GET, "/api/fetch/{id}", Owner, look, get(fetch::one)),
+        row(Method::GET, "/api/fetch/{id}/resources", Owner, look, get(fetch::resources)),
+        slow(row(Method::GET, "/api/fetch/{id}/missing", Owner, Some(Kind::Download), get(fetch::missing))),
+        row(Method::POST, "/api/fetch/{id}/cancel", Owner, Some(Kind::Act), post(fetch::cancel)),
+        row(Method::POST, "/api/fetch/{id}/retry", Owner, Some(Kind::Act), post(fetch::retry)),
         slow(row(Method::GET, "/api/download.zip", Session, Some(Kind::Download), get(zip::download))),
         slow(row(Method::GET, "/api/events/stream", Session, look, get(feed::stream))),
         row(Method::GET, "/sign-in", Everybody, look, get(operator::page)),

@@ -4,7 +4,7 @@
 //! see whose it is, the inner codes of attempts and those lines.
 
 use redrive_api::{Attempt, Event, Job, JobError, LastFailure, Links};
-use redrive_convert::{Made, Pdf};
+use redrive_convert::Pdf;
 use redrive_model::{Code, Shown, State, instant};
 use redrive_store::{AttemptRow, JobRow};
 
@@ -50,7 +50,7 @@ fn view(owned: &Owned, pdf: Option<&Pdf>, failure: Option<redrive_store::LastFai
         status: owned.shown.as_str().to_owned(),
         owner: owned.owner.as_ref().filter(|_| owned.for_operator()).map(ToString::to_string),
         filename: owned.label.clone(),
-        bytes: pdf.map(|pdf| pdf.bytes),
+        bytes: pdf.map(|pdf| pdf.bytes).or_else(|| owned.fetched().map(|made| made.bytes)),
         mapping: pdf.map(|pdf| pdf.mapping.clone()),
         attempt: owned.attempt,
         max_attempts: owned.max_attempts.or_else(|| owned.policy_cap()),
@@ -90,7 +90,7 @@ fn view(owned: &Owned, pdf: Option<&Pdf>, failure: Option<redrive_store::LastFai
 pub(crate) fn can_download(owned: &Owned) -> bool {
     owned.state == State::Complete
         && owned.expired_at.is_none()
-        && owned.result.as_deref().and_then(Made::parse).is_some()
+        && (owned.made().is_some() || owned.fetched().is_some_and(|made| owned.place(&made).is_some()))
 }
 
 fn error_of(owned: &Owned) -> Option<JobError> {

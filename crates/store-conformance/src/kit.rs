@@ -187,6 +187,7 @@ impl<'a> Kit<'a> {
             workload: workload("work"),
             owner: None,
             label: None,
+            about: None,
             end_rule: redrive_model::batch::EndRule::Strict,
             keep: Some(KEEP),
         }

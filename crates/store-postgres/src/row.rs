@@ -61,6 +61,11 @@ pub(crate) fn code(row: &PgRow, n: usize) -> Result<Option<Code>> {
     Ok(row.try_get::<Option<String>, _>(n)?.map(|name| Code::of_stored(&name).0))
 }
 
+/// The code that must be there.
+pub(crate) fn some_code(row: &PgRow, n: usize) -> Result<Code> {
+    Ok(Code::of_stored(&row.try_get::<String, _>(n)?).0)
+}
+
 /// A word of a closed set.
 pub(crate) fn word<T>(row: &PgRow, n: usize, parse: impl FnOnce(&str) -> Option<T>) -> Result<T> {
     let text: String = row.try_get(n)?;

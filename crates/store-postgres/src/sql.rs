@@ -66,6 +66,8 @@ statements! {
     acts
     attempts
     batch
+    batch_failures
+    batches
     batches_ended
     beat
     breakers
@@ -77,6 +79,7 @@ statements! {
     complete
     complete_state
     conclude_act
+    count_batch_failures
     dead
     dead_count
     dead_list
@@ -155,6 +158,7 @@ statements! {
     swap_breaker
     tallies
     touch_session
+    uncount_batch_failures
     update_batches
     waits_alone
     workers
@@ -180,6 +184,8 @@ pub(crate) mod scan {
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const OWNER: &str = "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const BATCH: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const BATCH_FAILED: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND state = 'failed' \
+         AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const REPLAY: &str = "SELECT id FROM redrive.jobs WHERE replay_id = $11 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const FAILED: &str = "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const CANCELLED: &str = "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
@@ -210,6 +216,7 @@ mod tests {
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
+            scan::BATCH_FAILED,
             scan::REPLAY,
             scan::FAILED,
             scan::CANCELLED,

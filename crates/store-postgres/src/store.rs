@@ -12,12 +12,12 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
-    EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow,
-    JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge,
-    Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
-    Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes,
-    validate_setting, validate_state,
+    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
+    DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page,
+    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
+    SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    validate, validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -399,6 +399,14 @@ impl Store for PostgresStore {
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>> {
         repeating!(jobs::batch(&self.inner, id))
+    }
+
+    async fn batches(&self, filter: BatchFilter, page: PageRequest) -> Result<Page<BatchRow>> {
+        repeating_fault!(jobs::batches(&self.inner, &filter, &page))
+    }
+
+    async fn batch_failures(&self, id: BatchId) -> Result<Vec<BatchFailures>> {
+        repeating!(jobs::batch_failures(&self.inner, id))
     }
 
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>> {

@@ -58,6 +58,11 @@ pub(crate) fn code(row: &Row<'_>, n: usize) -> Result<Option<Code>> {
     Ok(row.get::<_, Option<String>>(n)?.map(|name| Code::of_stored(&name).0))
 }
 
+/// The code that must be there.
+pub(crate) fn some_code(row: &Row<'_>, n: usize) -> Result<Code> {
+    Ok(Code::of_stored(&row.get::<_, String>(n)?).0)
+}
+
 /// A word of a closed set.
 pub(crate) fn word<T>(row: &Row<'_>, n: usize, parse: impl FnOnce(&str) -> Option<T>) -> Result<T> {
     let text: String = row.get(n)?;

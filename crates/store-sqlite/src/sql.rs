@@ -15,7 +15,10 @@ statements! {
     ATTEMPTS = "attempts";
     BATCH = "batch";
     BATCH_COUNTERS = "batch_counters";
+    BATCH_FAILURES = "batch_failures";
     BATCH_PURGE_AT = "batch_purge_at";
+    BATCHES = "batches";
+    BATCHES_OF = "batches_of";
     BEAT = "beat";
     BREAKERS = "breakers";
     CANCEL = "cancel";
@@ -90,6 +93,7 @@ statements! {
     SHRINK_GROUP = "shrink_group";
     SWAP_BREAKER = "swap_breaker";
     TALLIES = "tallies";
+    UNCOUNT_BATCH_FAILURES = "uncount_batch_failures";
     UPDATE_BATCH = "update_batch";
     UPSERT_GROUP = "upsert_group";
     WAKE_WAITERS = "wake_waiters";
@@ -97,6 +101,7 @@ statements! {
     WORKERS = "workers";
     NOTE_ACT = "note_act";
     CONCLUDE_ACT = "conclude_act";
+    COUNT_BATCH_FAILURES = "count_batch_failures";
     ACTS = "acts";
     CHANGE_SETTING = "change_setting";
     SETTINGS = "settings";
@@ -131,6 +136,8 @@ pub(crate) mod scan {
         "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const OWNER: &str = "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const BATCH: &str = "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const BATCH_FAILED: &str = "SELECT id FROM jobs INDEXED BY jobs_batch_failed WHERE batch_id = :batch AND state = 'failed' \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const REPLAY: &str = "SELECT id FROM jobs WHERE replay_id = :replay AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const FAILED: &str = "SELECT id FROM jobs WHERE state = 'failed' AND state IN ('failed', 'cancelled') \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
@@ -164,6 +171,7 @@ mod tests {
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
+            scan::BATCH_FAILED,
             scan::REPLAY,
             scan::FAILED,
             scan::CANCELLED,

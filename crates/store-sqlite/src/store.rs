@@ -13,11 +13,11 @@ use redrive_model::{
 };
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
-    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store,
-    StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
+    DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp,
+    GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest,
+    Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow,
+    SettingRow, ShownCount, Step, Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -404,6 +404,14 @@ impl Store for SqliteStore {
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>> {
         self.read(move |conn| read::batch(conn, id)).await
+    }
+
+    async fn batches(&self, filter: BatchFilter, page: PageRequest) -> Result<Page<BatchRow>> {
+        self.read(move |conn| read::batches(conn, &filter, &page)).await
+    }
+
+    async fn batch_failures(&self, id: BatchId) -> Result<Vec<BatchFailures>> {
+        self.read(move |conn| read::batch_failures(conn, id)).await
     }
 
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>> {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use redrive_model::batch::EndRule;
 use redrive_model::dedupe::DedupeKey;
-use redrive_model::limits::{MAX_ENQUEUE, MAX_INPUT_BYTES, MAX_LABEL_BYTES, MAX_NAME_BYTES, MAX_PRIORITY};
+use redrive_model::limits::{
+    MAX_ABOUT_BYTES, MAX_ENQUEUE, MAX_INPUT_BYTES, MAX_LABEL_BYTES, MAX_NAME_BYTES, MAX_PRIORITY,
+};
 use redrive_model::{BatchId, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName, text};
 
 use crate::{Result, StoreError};
@@ -92,6 +94,8 @@ pub struct NewBatch {
     pub owner: Option<Owner>,
     /// What people call it. Cleaned and cut by the store.
     pub label: Option<String>,
+    /// What whoever opens it keeps with it, in a form of their own.
+    pub about: Option<String>,
     /// What a mix of outcomes makes of it.
     pub end_rule: EndRule,
     /// How long it and its members are kept after its end.
@@ -199,6 +203,15 @@ pub fn validate(call: &Enqueue) -> Result<()> {
             "one call may enqueue at most {MAX_ENQUEUE} jobs, not {}: send them in parts and seal the batch at the end",
             call.jobs.len()
         ));
+    }
+    for batch in &call.open {
+        let len = batch.about.as_ref().map_or(0, String::len);
+        if len > MAX_ABOUT_BYTES {
+            let id = batch.id;
+            return invalid(format!(
+                "what is kept with batch {id} has {len} bytes, at most {MAX_ABOUT_BYTES} are allowed"
+            ));
+        }
     }
     let mut ids = HashSet::with_capacity(call.jobs.len());
     for job in &call.jobs {

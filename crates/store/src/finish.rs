@@ -104,6 +104,8 @@ pub struct Finish {
     pub report: Report,
     /// New durable execution state, saved in the same transaction.
     pub state: Option<Vec<u8>>,
+    /// How many bytes the result has: the batch of a member that completes adds them up.
+    pub bytes: u64,
 }
 
 impl Finish {
@@ -145,7 +147,7 @@ impl Finish {
         let fingerprint =
             failure.as_ref().map(|f| Fingerprint::new(f.code, workload, target.as_ref(), &f.message));
         let report = Report { rule: decision.because, policy: version, failure, fingerprint, target };
-        Self { lease, authority: Authority::Holder, step, report, state: None }
+        Self { lease, authority: Authority::Holder, step, report, state: None, bytes: 0 }
     }
 
     /// Ends the attempt of a lease that has run out.

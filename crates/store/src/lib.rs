@@ -35,8 +35,8 @@ pub use event::{Event, EventKind, NewEvent};
 pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, validate_state};
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
-    AttemptRow, BatchRow, Counts, DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, JobFilter, JobRow,
-    LaneCount, LastFailure, Page, PageRequest, StateCount,
+    AttemptRow, BatchCursor, BatchFailures, BatchFilter, BatchRow, Counts, DeadFilter, DeadRow, DeadState,
+    GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page, PageRequest, StateCount,
 };
 pub use retention::{Purge, Purged};
 pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};

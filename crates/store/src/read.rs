@@ -7,7 +7,7 @@ use redrive_model::group::GroupState;
 use redrive_model::limits::MAX_PAGE;
 use redrive_model::{
     BatchId, BatchState, Code, JobId, LeaseToken, Offset, Owner, ReplayId, Shown, State, Target, TargetSet,
-    Timestamp, WorkerId, WorkloadName,
+    Timestamp, WorkerId, WorkloadName, instant,
 };
 
 use crate::{Progress, Result, StoreError};
@@ -202,12 +202,16 @@ pub struct BatchRow {
     pub owner: Option<Owner>,
     /// What people call it.
     pub label: Option<String>,
+    /// What whoever opened it keeps with it.
+    pub about: Option<String>,
     /// Where it is.
     pub state: BatchState,
     /// No further members come.
     pub sealed: bool,
     /// Exact counts.
     pub counters: Counters,
+    /// What completed members said that they made.
+    pub bytes: u64,
     /// What a mix makes of it.
     pub end_rule: EndRule,
     /// The newest member that failed: code and sentence.
@@ -222,6 +226,61 @@ pub struct BatchRow {
     pub updated_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+}
+
+/// Which batches.
+#[derive(Debug, Clone)]
+pub struct BatchFilter {
+    /// Of this workload.
+    pub workload: WorkloadName,
+    /// Only this owner's.
+    pub owner: Option<Owner>,
+}
+
+/// Where a page of batches ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchCursor {
+    /// When the last one was opened.
+    pub created_at: Timestamp,
+    /// Which one it was.
+    pub id: BatchId,
+}
+
+impl std::fmt::Display for BatchCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}_{}", instant::to_millis(self.created_at), self.id)
+    }
+}
+
+impl std::str::FromStr for BatchCursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> std::result::Result<Self, ()> {
+        let (at, id) = text.split_once('_').ok_or(())?;
+        let at: i64 = at.parse().map_err(drop)?;
+        Ok(Self { created_at: instant::from_millis(at), id: id.parse().map_err(drop)? })
+    }
+}
+
+impl Page<BatchRow> {
+    /// One part of a list of batches, where `more` says that the page is full.
+    #[must_use]
+    pub fn of_batches(rows: Vec<BatchRow>, more: bool) -> Self {
+        let next =
+            rows.last().filter(|_| more).map(|row| BatchCursor { created_at: row.created_at, id: row.id });
+        Self { next: next.map(|cursor| cursor.to_string()), rows }
+    }
+}
+
+/// Members of a batch that are failed now, by what ended them and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BatchFailures {
+    /// The minute in which they failed.
+    pub minute: Timestamp,
+    /// What ended them.
+    pub code: Code,
+    /// How many.
+    pub jobs: u64,
 }
 
 /// Where a dead letter is.

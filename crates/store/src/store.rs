@@ -10,11 +10,11 @@ use redrive_model::{
 use std::time::Duration;
 
 use crate::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
-    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
-    Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
+    DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp,
+    GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest,
+    Payload, Progress, Purge, Purged, QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
+    SessionRow, SettingRow, ShownCount, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -187,6 +187,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// One batch.
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRow>>;
+
+    /// Batches, newest first.
+    async fn batches(&self, filter: BatchFilter, page: PageRequest) -> Result<Page<BatchRow>>;
+
+    /// The failed members of a batch by minute and code, in this order; exact, like its counters.
+    async fn batch_failures(&self, id: BatchId) -> Result<Vec<BatchFailures>>;
 
     /// Dead letters, newest first unless the filter says otherwise.
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>>;

@@ -68,15 +68,17 @@ const ROOMS: &[Room] = &[
     Room { name: DOOR, uses: &[], tests_use: &[] },
     Room { name: GATEWAY, uses: &[MODEL, DOOR], tests_use: &[] },
     Room { name: CONVERT, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
-    Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, LAB] },
+    // It tells about its batches in the words of the wire: a server and a command line say the same.
+    Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB, API], tests_use: &[SQLITE, POSTGRES, LAB] },
     Room { name: INTAKE, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
     Room { name: NOTIFY, uses: &[MODEL, STORE, ENGINE], tests_use: &[SQLITE, POSTGRES] },
     Room { name: API, uses: &[MODEL], tests_use: &[] },
     Room {
         name: SERVER,
-        // Uploads are conversions: they need the workload's input and the places of its files. Other workloads it does not know.
-        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT],
-        tests_use: &[SQLITE, POSTGRES, GATEWAY, FETCH, INTAKE, NOTIFY],
+        // Uploads are conversions: they need the workload's input and the places of its files. Manifests are fetches. Other workloads it does
+        // not know.
+        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT, FETCH],
+        tests_use: &[SQLITE, POSTGRES, GATEWAY, INTAKE, NOTIFY],
     },
     Room {
         name: CLI,

@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod fetch;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,10 +17,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::{Explanation, Job, JobList, JobReply, Mapping};
+use crate::{Explanation, Job, JobList, JobReply, Mapping, Status};
 
 pub use error::ClientError;
 pub use events::Events;
+pub use fetch::{ManifestShape, WantedResources};
 
 /// What every call answers.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;
@@ -91,6 +93,11 @@ impl Client {
     /// Whether the server answers.
     pub async fn ready(&self) -> Result<()> {
         self.send(self.request(Method::GET, &["readyz"]).timeout(CONNECT)).await.map(drop)
+    }
+
+    /// How everything is.
+    pub async fn status(&self) -> Result<Status> {
+        self.get(&["api", "status"]).await
     }
 
     /// What it can make, the default first.

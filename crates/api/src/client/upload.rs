@@ -34,7 +34,7 @@ impl Client {
 }
 
 /// The bytes of a file, read by a thread of their own, a few pieces ahead.
-fn stream(mut file: std::fs::File) -> Body {
+pub(super) fn stream(mut file: std::fs::File) -> Body {
     let (send, receive) = mpsc::channel::<std::io::Result<Bytes>>(2);
     tokio::task::spawn_blocking(move || {
         use std::io::Read;

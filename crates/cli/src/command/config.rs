@@ -59,6 +59,13 @@ fn show(values: &Values, json: bool) -> Result<(), Stop> {
             say::line(&format!("{:<33} {value:<28} {origin}{idle}", line.name))?;
         }
     }
+    if !json {
+        for (name, pool) in values.pools() {
+            let fallbacks = pool.fallbacks.join(", ");
+            let then = if fallbacks.is_empty() { String::new() } else { format!(", then {fallbacks}") };
+            say::line(&format!("[proxy_pools] {name:<19} {} proxies{then}", pool.proxies.len()))?;
+        }
+    }
     values.check(Use::MAX)
 }
 
@@ -109,8 +116,12 @@ fn template() -> String {
             }
         }
     }
+    text.push_str(POOLS);
     text
 }
+
+/// How proxies are written, in the file alone.
+const POOLS: &str = "\n# Proxies\n\n# Pools that a manifest may name in `proxy_pool`.\n# [proxy_pools.eu]\n# proxies = [\"http://user:password@proxy.example:3128\"]\n# fallbacks = []\n";
 
 fn literal(setting: &Setting) -> String {
     let default = setting.default.replace("DATA_DIR", "redrive-data");
@@ -124,6 +135,8 @@ fn literal(setting: &Setting) -> String {
         | Kind::Url
         | Kind::OneOf(_)
         | Kind::Networks
+        | Kind::Ports
+        | Kind::Places
         | Kind::Text => format!("{default:?}"),
     }
 }

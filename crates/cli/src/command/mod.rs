@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod fetch;
 pub(crate) mod gateway;
 pub(crate) mod jobs;
 pub(crate) mod migrate;

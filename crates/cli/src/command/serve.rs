@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use redrive_server::{App, AppParts, CODE_LIFE, Operators};
+use redrive_server::{App, AppParts, CODE_LIFE, FetchParts, Operators};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -33,6 +33,8 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     let engine = wired.engine;
     sameness::note(&engine, "uploads", &serving.uploads).await?;
     sameness::note(&engine, "results", &serving.results).await?;
+    sameness::note(&engine, "manifests", &serving.fetching.manifests).await?;
+    sameness::note(&engine, "fetched", &serving.fetching.to).await?;
     let given = serving.operators.token.as_ref().map(|token| token.reveal());
     let (operators, made) = Operators::open(&engine, given).await.map_err(no_operators)?;
     let token_words = match (&made, given) {
@@ -55,6 +57,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     println!("data     {}", place.data_dir.display());
     println!("store    {}", store::describe(&place));
     println!("files    {} and {}", serving.uploads, serving.results);
+    println!("fetched  {}", serving.fetching.to);
     println!("gateway  {}", wired.gateway_words);
     println!("metrics  http://{}/metrics", counted.local_addr()?);
     let code = operators.one_time_code().map_err(no_operators)?;
@@ -67,6 +70,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
         sources: wired.sources,
         results: wired.results,
         gateway: Some(wired.gateway),
+        fetch: Some(FetchParts { manifests: wired.fetches.manifests, places: wired.fetches.places }),
         breaker_mode: serving.work.breaker.mode,
         public_url: serving.public_url,
         operators,

@@ -34,13 +34,19 @@ async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Sto
     let wired = wiring::wire(&place, values, &serving, &name, stopped.clone()).await?;
     sameness::check(&wired.engine, "uploads", &serving.uploads).await?;
     sameness::check(&wired.engine, "results", &serving.results).await?;
+    sameness::check(&wired.engine, "manifests", &serving.fetching.manifests).await?;
+    sameness::check(&wired.engine, "fetched", &serving.fetching.to).await?;
     let counted = counting::listen(serving.operators.metrics_listen).await?;
     println!("redrive worker on {}", store::describe(&place));
     println!("files    {} and {}", serving.uploads, serving.results);
+    println!("fetched  {}", serving.fetching.to);
     println!("gateway  {}", wired.gateway_words);
     println!("metrics  http://{}/metrics", counted.local_addr()?);
     let running = wired.engine.start();
-    let disk = Arc::new(Disk::new(vec![wired.sources, wired.results], serving.limits.room));
+    let disk = Arc::new(Disk::new(
+        vec![wired.sources, wired.results, wired.fetches.places.usual.blobs],
+        serving.limits.room,
+    ));
     let counting = metrics.serve(counted, wired.engine, disk, until(stopped.clone()));
     let working = async {
         until(stopped).await;

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, Value};
 
+use redrive_fetch::PoolOptions;
+
 use super::near::nearest;
 use super::settings;
 
 /// What the file is called when nobody says.
 pub(crate) const FILE: &str = "redrive.toml";
-/// Tables that belong to parts that are not built yet.
-const TABLES: &[&str] = &["proxy_pools"];
+/// The table of proxies.
+const POOLS: &str = "proxy_pools";
+
+/// What a pool looks like, to follow "must be".
+const POOL_WORDS: &str = "a list of proxies, or a table with the lists proxies and fallbacks";
 
 /// A value of the file and its line.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,8 +32,8 @@ pub(super) struct Entry {
 pub(super) struct Read {
     pub(super) entries: BTreeMap<&'static str, Entry>,
     pub(super) problems: Vec<String>,
-    /// Tables that nobody uses yet.
-    pub(super) idle: Vec<String>,
+    /// Proxies by the name of their pool.
+    pub(super) pools: BTreeMap<String, PoolOptions>,
     /// The file, when there was one.
     pub(super) path: Option<PathBuf>,
 }
@@ -66,8 +71,13 @@ fn parse(path: &Path, text: &str) -> Read {
         let line = at(table.key(key).and_then(|key| key.span()).or_else(|| item.span()));
         let mut problem =
             |what: String| read.problems.push(format!("{} line {line}: {what}", path.display()));
-        if TABLES.contains(&key) && item.is_table_like() {
-            read.idle.push(format!("[{key}] in {} is not used yet", path.display()));
+        if let (POOLS, Some(pools)) = (key, item.as_table_like()) {
+            for (name, item) in pools.iter() {
+                match pool(item) {
+                    Some(options) => drop(read.pools.insert(name.to_owned(), options)),
+                    None => problem(format!("proxy_pools.{name} must be {POOL_WORDS}")),
+                }
+            }
             continue;
         }
         let known = settings().find(|setting| setting.name.eq_ignore_ascii_case(key));
@@ -85,6 +95,25 @@ fn parse(path: &Path, text: &str) -> Read {
         }
     }
     read
+}
+
+/// A list of proxies, or a table with proxies and fallbacks.
+fn pool(item: &Item) -> Option<PoolOptions> {
+    let texts = |item: &Item| -> Option<Vec<String>> {
+        item.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+    };
+    if let Some(proxies) = texts(item) {
+        return Some(PoolOptions { proxies, fallbacks: Vec::new() });
+    }
+    let mut options = PoolOptions::default();
+    for (key, item) in item.as_table_like()?.iter() {
+        match key {
+            "proxies" => options.proxies = texts(item)?,
+            "fallbacks" => options.fallbacks = texts(item)?,
+            _ => return None,
+        }
+    }
+    Some(options)
 }
 
 /// The name as the file has it.
@@ -149,10 +178,27 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_not_built_yet_is_known() {
-        let read = parse(Path::new("r.toml"), "fetch_to = 'x'\n[proxy_pools]\na = ['http://p']\n");
+    fn pools_are_lists_or_tables_and_what_is_wrong_with_one_shows_no_proxy() {
+        let text = "[proxy_pools]\na = ['http://p:1', 'http://q:1']\n[proxy_pools.b]\nproxies = []\nfallbacks = ['a']\n";
+        let read = parse(Path::new("r.toml"), text);
         assert_eq!(read.problems, Vec::<String>::new());
-        assert_eq!(read.idle, ["[proxy_pools] in r.toml is not used yet"]);
+        let list = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let of = |name: &str| read.pools.get(name).cloned().unwrap();
+        assert_eq!(of("a"), PoolOptions { proxies: list(&["http://p:1", "http://q:1"]), fallbacks: vec![] });
+        assert_eq!(of("b"), PoolOptions { proxies: vec![], fallbacks: list(&["a"]) });
+        for bad in [
+            "a = 'http://u:canary@p'",
+            "a = [1]",
+            "a = { proxy = ['http://u:canary@p'] }",
+            "a = {proxies = 'canary'}",
+        ] {
+            let told = problems(&format!("[proxy_pools]\n{bad}\n"));
+            assert_eq!(told.len(), 1, "{bad}: {told:?}");
+            assert!(
+                told.iter().all(|text| text.contains("proxy_pools.a") && !text.contains("canary")),
+                "{told:?}"
+            );
+        }
     }
 
     #[test]

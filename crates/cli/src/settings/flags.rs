@@ -65,6 +65,8 @@ const fn value_name(kind: Kind) -> &'static str {
         Kind::Bytes => "BYTES",
         Kind::OneOf(_) => "WORD",
         Kind::Networks => "NETWORKS",
+        Kind::Ports => "PORTS",
+        Kind::Places => "PLACES",
         Kind::Text => "TEXT",
     }
 }

@@ -28,6 +28,8 @@ pub(super) fn accepts(kind: Kind, text: &str) -> bool {
         Kind::Time { unit, zero } => time(unit, text).is_some_and(|time| zero || !time.is_zero()),
         Kind::OneOf(words) => words.contains(&text),
         Kind::Networks => networks(text).is_some(),
+        Kind::Ports => ports(text).is_some(),
+        Kind::Places => places(text).is_some(),
     }
 }
 
@@ -39,7 +41,7 @@ pub(super) fn shown(setting: &Setting, value: &str) -> String {
         Kind::Url | Kind::Database if value.contains('@') && !value.contains("://") => {
             return MASK.to_owned();
         }
-        Kind::Url | Kind::Database | Kind::Place => redact::redact(value),
+        Kind::Url | Kind::Database | Kind::Place | Kind::Places => redact::redact(value),
         Kind::Address
         | Kind::Folder
         | Kind::Count
@@ -49,6 +51,7 @@ pub(super) fn shown(setting: &Setting, value: &str) -> String {
         | Kind::Time { .. }
         | Kind::OneOf(_)
         | Kind::Networks
+        | Kind::Ports
         | Kind::Text => value.to_owned(),
     };
     text::one_line(&plain, 200, false)
@@ -71,7 +74,21 @@ pub(super) fn url(text: &str) -> Option<url::Url> {
 /// A single address is a network of one.
 pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
     let network = |part: &str| part.parse().ok().or_else(|| part.parse::<IpAddr>().ok().map(IpNet::from));
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(network).collect()
+    list(text, network)
+}
+
+/// Ports; 0 is none.
+pub(super) fn ports(text: &str) -> Option<Vec<u16>> {
+    list(text, |part| part.parse().ok().filter(|port| *port > 0))
+}
+
+pub(super) fn places(text: &str) -> Option<Vec<Location>> {
+    list(text, |part| part.parse().ok())
+}
+
+/// What stands between commas.
+fn list<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(read).collect()
 }
 
 pub(super) fn store(url: &str) -> Option<StoreUrl> {

@@ -13,7 +13,7 @@ use redrive_model::policy::Policy;
 use redrive_server::{DoorLimits, Limits};
 use url::Url;
 
-use super::{Secret, Values};
+use super::{Fetching, Secret, Values};
 use crate::exit::{Exit, Stop};
 
 /// XML is larger than the PDF it was made from.
@@ -26,6 +26,7 @@ pub(crate) struct Serving {
     pub(crate) uploads: Location,
     pub(crate) results: Location,
     pub(crate) work: Work,
+    pub(crate) fetching: Fetching,
     pub(crate) retention: RetentionOptions,
     pub(crate) public_url: Option<Url>,
     pub(crate) limits: Limits,
@@ -85,6 +86,7 @@ impl Serving {
             public_url: values.url("PUBLIC_URL")?,
             limits,
             door: DoorLimits { drain: work.drain, ..DoorLimits::default() },
+            fetching: Fetching::read(values)?,
             operators: Operators {
                 token: values.secret("OPERATOR_TOKEN"),
                 metrics_listen: values.number("METRICS_LISTEN")?,

@@ -4,11 +4,12 @@
 //! uses nothing, because `xtask` reads this same file to write the page.
 
 use Kind::{
-    Address, Bytes, Count, Database, Folder, Networks, OneOf, Place, Positive, Share, Text, Time, Url,
+    Address, Bytes, Count, Database, Folder, Networks, OneOf, Place, Places, Ports, Positive, Share, Text,
+    Time, Url,
 };
 
 /// Who uses a setting: a sum of these. 0 is nobody yet.
-pub(crate) type Use = u8;
+pub(crate) type Use = u16;
 /// Every command.
 pub(crate) const LOGS: Use = 1;
 /// What opens the database.
@@ -23,8 +24,11 @@ pub(crate) const CLIENT: Use = 16;
 pub(crate) const WORKER: Use = 32;
 /// `redrive gateway`.
 pub(crate) const GATEWAY: Use = 64;
+/// `redrive fetch` on its own.
+pub(crate) const FETCH: Use = 128;
 const BOTH: Use = SERVE | WORKER;
 const WORK: Use = BOTH | CONVERT;
+const DOWNLOAD: Use = BOTH | FETCH;
 const NOBODY: Use = 0;
 
 /// What a value must look like.
@@ -54,6 +58,10 @@ pub(crate) enum Kind {
     OneOf(&'static [&'static str]),
     /// Addresses and networks, with commas.
     Networks,
+    /// Ports, with commas.
+    Ports,
+    /// Folders and buckets, with commas.
+    Places,
     /// Anything.
     Text,
 }
@@ -88,6 +96,8 @@ impl Kind {
             Time { unit: of, zero: false } => format!("a number of {} above 0, also a fraction", unit(of)),
             OneOf(words) => format!("one of {}", words.join(", ")),
             Networks => "addresses or networks such as 10.0.0.0/8, with commas between them".to_owned(),
+            Ports => "port numbers with commas between them, such as 80,443".to_owned(),
+            Places => "folders, file:///path or s3://bucket/prefix, with commas between them".to_owned(),
             Text => "text".to_owned(),
         }
     }
@@ -151,17 +161,20 @@ pub(crate) struct Section {
 #[rustfmt::skip]
 pub(crate) const SECTIONS: &[Section] = &[
     Section { title: "Where things are", settings: &[
-        set("DATA_DIR", "redrive-data", Folder, STORE | WORK | CLIENT, "folder for everything that is stored"),
+        set("DATA_DIR", "redrive-data", Folder, STORE | WORK | DOWNLOAD | CLIENT, "folder for everything that is stored"),
         set("DATABASE_URL", "sqlite:DATA_DIR/redrive.db", Database, STORE | BOTH, "the store: an SQLite file, or a Postgres server for more than one machine"),
         set("UPLOADS_DIR", "DATA_DIR/uploads", Place, BOTH, "where uploaded files are kept"),
         set("RESULTS_DIR", "DATA_DIR/results", Place, BOTH, "where results are kept"),
-        set("S3_ENDPOINT", "", Url, BOTH, "where the S3 store answers").unset("AWS in `AWS_REGION`"),
-        set("AWS_REGION", "", Text, BOTH, "region of the buckets").unset("as the AWS tools"),
-        set("AWS_DEFAULT_REGION", "", Text, BOTH, "region while `AWS_REGION` is unset").unset("as the AWS tools"),
-        set("AWS_ACCESS_KEY_ID", "", Text, BOTH, "who asks the S3 store").unset("the machine's role").secret(),
-        set("AWS_SECRET_ACCESS_KEY", "", Text, BOTH, "its key").unset("the machine's role").secret(),
-        set("AWS_SESSION_TOKEN", "", Text, BOTH, "its token, where keys are lent for a time").unset("none").secret(),
-        set("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "false", OneOf(&["true", "false"]), BOTH, "whether the bucket goes into the host name"),
+        set("FETCH_TO", "DATA_DIR/fetched", Place, BOTH, "where fetched resources are kept"),
+        set("FETCH_TO_ALSO", "", Places, BOTH, "other places that a manifest may name in `to`").unset("none"),
+        set("MANIFESTS_DIR", "DATA_DIR/manifests", Place, BOTH, "where manifests are kept; they hold the headers and links that were handed in"),
+        set("S3_ENDPOINT", "", Url, DOWNLOAD, "where the S3 store answers").unset("AWS in `AWS_REGION`"),
+        set("AWS_REGION", "", Text, DOWNLOAD, "region of the buckets").unset("as the AWS tools"),
+        set("AWS_DEFAULT_REGION", "", Text, DOWNLOAD, "region while `AWS_REGION` is unset").unset("as the AWS tools"),
+        set("AWS_ACCESS_KEY_ID", "", Text, DOWNLOAD, "who asks the S3 store").unset("the machine's role").secret(),
+        set("AWS_SECRET_ACCESS_KEY", "", Text, DOWNLOAD, "its key").unset("the machine's role").secret(),
+        set("AWS_SESSION_TOKEN", "", Text, DOWNLOAD, "its token, where keys are lent for a time").unset("none").secret(),
+        set("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "false", OneOf(&["true", "false"]), DOWNLOAD, "whether the bucket goes into the host name"),
     ]},
     Section { title: "Server", settings: &[
         set("LISTEN", "127.0.0.1:8080", Address, SERVE, "address to listen on; port 0 picks a free one"),
@@ -177,23 +190,34 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("GATEWAY_URL", "", Url, WORK, "the PDF→XML gateway").unset("the one that is built in"),
         set("GATEWAY_TIMEOUT_MS", "180000", milliseconds(false), WORK, "how long one conversion may take"),
     ]},
+    Section { title: "Fetch", settings: &[
+        set("FETCH_ALLOW_PRIVATE", "false", OneOf(&["true", "false"]), DOWNLOAD, "whether loopback and private addresses may be asked"),
+        set("FETCH_PORTS", "80,443", Ports, DOWNLOAD, "ports that may be asked; any when `FETCH_ALLOW_PRIVATE`"),
+        set("FETCH_CONCURRENCY", "64", Positive, DOWNLOAD, "downloads at once"),
+        set("FETCH_PER_HOST", "16", Positive, DOWNLOAD, "downloads at once from one host, at most; it begins with fewer"),
+        set("FETCH_MAX_BYTES", "5368709120", Bytes, DOWNLOAD, "the largest resource"),
+        set("FETCH_TIMEOUT_SEC", "3600", seconds(false), DOWNLOAD, "how long one download may take"),
+        set("FETCH_MIN_SPEED", "1024", Bytes, DOWNLOAD, "slower than so many bytes a second is too slow; 0 bears everything"),
+        set("DOWNLOAD_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often a download is tried again"),
+        set("STORAGE_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often storing is tried again; nothing is downloaded for it"),
+    ]},
     Section { title: "Workers", settings: &[
         set("WORKER_CONCURRENCY", "4", Positive, WORK, "jobs at once; in `redrive convert` twice as many as there are cores, unless set"),
-        set("WORKER_LEASE_TTL_SEC", "60", seconds(false), WORK, "how long a worker may be silent before its jobs are taken back"),
-        set("DRAIN_TIMEOUT_SEC", "25", seconds(true), WORK, "how long running jobs may still take when it is told to stop"),
+        set("WORKER_LEASE_TTL_SEC", "60", seconds(false), WORK | FETCH, "how long a worker may be silent before its jobs are taken back"),
+        set("DRAIN_TIMEOUT_SEC", "25", seconds(true), WORK | FETCH, "how long running jobs may still take when it is told to stop"),
     ]},
     Section { title: "Retries", settings: &[
         set("RETRY_POLICY", "reliability", OneOf(&["reliability", "stepped"]), WORK, "doubling waits, or 5 s, 15 s, 45 s"),
         set("RETRY_MAX_ATTEMPTS", "3", Positive, WORK, "how often a job is tried in all"),
-        set("RETRY_BASE_DELAY_MS", "5000", milliseconds(true), WORK, "the first wait of `reliability`; each further one is twice as long"),
-        set("RETRY_JITTER_MAX_MS", "5000", milliseconds(true), WORK, "what chance adds at most to a wait of `reliability`"),
+        set("RETRY_BASE_DELAY_MS", "5000", milliseconds(true), WORK | FETCH, "the first wait of `reliability`; each further one is twice as long"),
+        set("RETRY_JITTER_MAX_MS", "5000", milliseconds(true), WORK | FETCH, "what chance adds at most to a wait of `reliability`"),
     ]},
     Section { title: "Breaker", settings: &[
-        set("CIRCUIT_MODE", "hold", OneOf(&["hold", "fail_fast"]), WORK, "what happens to jobs while the gateway is down"),
-        set("CIRCUIT_WINDOW", "20", Positive, WORK, "how many of the last calls count"),
-        set("CIRCUIT_FAIL_THRESHOLD", "0.5", Share, WORK, "the share of failures that opens it"),
-        set("CIRCUIT_CONSECUTIVE", "3", Count, WORK, "lost connections or timeouts in a row that open it; 0 is off"),
-        set("CIRCUIT_COOLDOWN_MS", "30000", milliseconds(true), WORK, "how long it stays open before one job tries"),
+        set("CIRCUIT_MODE", "hold", OneOf(&["hold", "fail_fast"]), WORK | FETCH, "what happens to jobs while a target is down"),
+        set("CIRCUIT_WINDOW", "20", Positive, WORK | FETCH, "how many of the last calls count"),
+        set("CIRCUIT_FAIL_THRESHOLD", "0.5", Share, WORK | FETCH, "the share of failures that opens it"),
+        set("CIRCUIT_CONSECUTIVE", "3", Count, WORK | FETCH, "lost connections or timeouts in a row that open it; 0 is off"),
+        set("CIRCUIT_COOLDOWN_MS", "30000", milliseconds(true), WORK | FETCH, "how long it stays open before one job tries"),
     ]},
     Section { title: "Retention", settings: &[
         set("PDF_TTL_DAYS", "7", days(), BOTH, "how long an uploaded file is kept after its job is complete"),
@@ -201,17 +225,12 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("RETENTION_INTERVAL_SEC", "3600", seconds(false), BOTH, "how often it is looked for what is too old"),
     ]},
     Section { title: "Commands and logs", settings: &[
-        set("REDRIVE_URL", "", Url, CLIENT | CONVERT, "the server that commands talk to").unset("the one that runs on `DATA_DIR`, as `DATA_DIR/server.json` says"),
+        set("REDRIVE_URL", "", Url, CLIENT | CONVERT | FETCH, "the server that commands talk to").unset("the one that runs on `DATA_DIR`, as `DATA_DIR/server.json` says"),
         set("LOG_FORMAT", "", OneOf(&["text", "json"]), LOGS, "how log lines look").unset("`text` on a terminal, else `json`"),
         set("LOG_LEVEL", "", OneOf(&["error", "warn", "info", "debug", "trace"]), LOGS, "the least weight of what is logged").unset("`info` for what serves, `warn` for other commands"),
     ]},
     Section { title: "Not used yet", settings: &[
         set("CIRCUIT_PROBE", "job", OneOf(&["job", "health"]), NOBODY, "what tries first after the breaker's cool-down"),
-        set("DOWNLOAD_RETRY_LIMIT", "3", Count, NOBODY, "fetch: retries of a download"),
-        set("STORAGE_RETRY_LIMIT", "3", Count, NOBODY, "fetch: retries of storing"),
-        set("FETCH_TO", "DATA_DIR/fetched", Place, NOBODY, "fetch: where resources go"),
-        set("FETCH_ALLOW_PRIVATE", "false", OneOf(&["true", "false"]), NOBODY, "fetch: whether loopback and private addresses may be asked"),
-        set("FETCH_PORTS", "80,443", Text, NOBODY, "fetch: ports that may be asked"),
         set("INTAKE_URL", "", Text, NOBODY, "intake: the folder or bucket").unset("off"),
         set("INTAKE_COMMAND", "", Text, NOBODY, "intake: what is run for a file").unset("convert"),
         set("INTAKE_INTERVAL_SEC", "120", seconds(false), NOBODY, "intake: how often it looks"),

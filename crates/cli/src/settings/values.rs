@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use redrive_blob::Location;
+use redrive_fetch::PoolOptions;
 use url::Url;
 
 use super::table::{Kind, Setting, Use};
@@ -55,6 +56,7 @@ pub(crate) struct Values {
     given: BTreeMap<&'static str, Given>,
     problems: Vec<String>,
     warnings: Vec<String>,
+    pools: BTreeMap<String, PoolOptions>,
     environment: Environment,
 }
 
@@ -72,7 +74,7 @@ impl Values {
         named: Option<&Path>,
     ) -> Self {
         let read = file::read(named);
-        let mut warnings = read.idle;
+        let mut warnings = Vec::new();
         for (name, _) in &environment.variables {
             if let Some(meant) = near::slip(name) {
                 warnings
@@ -103,7 +105,7 @@ impl Values {
                 warnings.push(format!("{} ({origin}) is not used yet", setting.name));
             }
         }
-        Self { given, problems: read.problems, warnings, environment }
+        Self { given, problems: read.problems, warnings, pools: read.pools, environment }
     }
 
     /// What is worth a warning and stops nothing.
@@ -205,6 +207,19 @@ impl Values {
         Ok(self.optional(name, kind::networks)?.unwrap_or_default())
     }
 
+    pub(super) fn ports(&self, name: &str) -> Result<Vec<u16>, Stop> {
+        self.get(name, kind::ports)
+    }
+
+    pub(super) fn places(&self, name: &str) -> Result<Vec<Location>, Stop> {
+        Ok(self.optional(name, kind::places)?.unwrap_or_default())
+    }
+
+    /// Proxies, as the file has them.
+    pub(crate) fn pools(&self) -> &BTreeMap<String, PoolOptions> {
+        &self.pools
+    }
+
     pub(super) fn secret(&self, name: &str) -> Option<Secret> {
         self.text(name).map(Secret)
     }
@@ -263,9 +278,9 @@ mod tests {
 
     #[test]
     fn what_is_not_used_yet_and_what_is_nearly_ours_is_warned_about() {
-        let values = values(&[], &[("RETRY_MAX_ATTEMPT", "5"), ("HOME", "/")], "fetch_to = 'x'\n");
+        let values = values(&[], &[("RETRY_MAX_ATTEMPT", "5"), ("HOME", "/")], "digest_at = 'x'\n");
         let warnings = values.warnings().join("\n");
-        assert!(warnings.contains("FETCH_TO (") && warnings.contains("is not used yet"), "{warnings}");
+        assert!(warnings.contains("DIGEST_AT (") && warnings.contains("is not used yet"), "{warnings}");
         assert!(warnings.contains("did you mean RETRY_MAX_ATTEMPTS?"), "{warnings}");
         assert_eq!(warnings.lines().count(), 2, "{warnings}");
     }

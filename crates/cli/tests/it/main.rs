@@ -16,6 +16,7 @@ mod disk;
 mod doctor;
 mod explain;
 mod fake_gateway;
+mod fetch;
 mod gateway;
 mod jobs;
 mod metrics;

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::record::{Entry, KEEP_ATTEMPTS};
 use super::slots::{Started, Why};
 use super::{Worker, breakers, governor, report, surroundings};
+use crate::context::Left;
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
@@ -50,7 +51,7 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     if is_too_late(&registered, &claimed, since) {
         meters.active.decrement(1.0);
         worker.slots.ended(&claimed);
-        record(worker, &registered, &claimed, since, Outcome::TooLate, None, None).await;
+        record(worker, &registered, &claimed, since, Outcome::TooLate, None, Left::default()).await;
         return;
     }
     let began = Instant::now();
@@ -84,7 +85,7 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     // The next one starts when the breakers know: else it runs into what this one has just met.
     blame(worker, &registered, &claimed, &epochs, outcome, failure.as_ref()).await;
     worker.slots.ended(&claimed);
-    record(worker, &registered, &claimed, since, outcome, failure, ctx.take_result()).await;
+    record(worker, &registered, &claimed, since, outcome, failure, ctx.take_left()).await;
 }
 
 /// Whether the job's deadline has passed before it could run.
@@ -102,7 +103,7 @@ pub(crate) async fn record(
     since: Instant,
     outcome: Outcome,
     failure: Option<Failure>,
-    result: Option<String>,
+    left: Left,
 ) {
     let rules = &*registered.rules;
     let now = instant::after(claimed.claimed_at, since.elapsed());
@@ -142,7 +143,8 @@ pub(crate) async fn record(
         failure,
         target,
     );
-    if let Some(result) = result {
+    finish.bytes = left.bytes;
+    if let Some(result) = left.reference {
         finish = finish.with_result(result);
     }
     let prune = policy.is_permanent() && claimed.lease.token.0 % KEEP_ATTEMPTS as i64 == 0;

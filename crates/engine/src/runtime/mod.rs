@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::contact::Contact;
+use crate::context::Left;
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
 use breakers::Breakers;
@@ -172,7 +173,15 @@ impl Drop for Running {
 async fn give_back(worker: &Worker, unstarted: Vec<Claimed>) {
     let back = unstarted.iter().filter_map(|claimed| {
         let registered = worker.registry.get(&claimed.workload)?;
-        Some(attempt::record(worker, registered, claimed, Instant::now(), Outcome::Unstarted, None, None))
+        Some(attempt::record(
+            worker,
+            registered,
+            claimed,
+            Instant::now(),
+            Outcome::Unstarted,
+            None,
+            Left::default(),
+        ))
     });
     futures::future::join_all(back).await;
 }

@@ -81,6 +81,25 @@ async fn a_dead_workers_job_runs_again() {
     assert!(lost.context.as_deref().unwrap().contains("lease_token"), "{lost:?}");
 }
 
+/// Also covers: what the only process of a store does after the one before was killed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_process_that_is_gone_held_is_taken_back_uncharged() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    engine.register(Does::new(|_, _| async { Ok(Done::Complete) }));
+    let id = crash(&bench, 1).await;
+    let chores = 2;
+    assert!(
+        (1..=1 + chores).contains(&engine.take_back().await.unwrap()),
+        "its job, and what it did on the side"
+    );
+    let row = bench.row(id).await;
+    assert_eq!((row.state, row.attempt, row.crashes), (State::Queued, 0, 0));
+    assert_eq!(engine.take_back().await.unwrap(), 0, "nobody holds anything any more");
+    let _running = engine.start();
+    assert_eq!(bench.until(id, State::Complete).await.attempt, 1);
+}
+
 /// Claims a job with an engine whose runtime then ends like a killed process: no release, no last word.
 async fn crash(bench: &Bench, n: u64) -> redrive_engine::JobId {
     let engine = bench.engine().await;

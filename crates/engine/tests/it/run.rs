@@ -227,6 +227,7 @@ async fn a_job_cannot_wait_for_the_batch_it_belongs_to() {
         workload: job.workload.clone(),
         owner: None,
         label: None,
+        about: None,
         end_rule: redrive_engine::model::batch::EndRule::Strict,
         keep: None,
     };

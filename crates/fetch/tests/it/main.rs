@@ -13,6 +13,7 @@ mod broken;
 mod bucket;
 mod crash;
 mod limits;
+mod manifest;
 mod many;
 mod names;
 mod proxies;

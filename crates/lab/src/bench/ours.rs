@@ -106,6 +106,7 @@ pub fn success(claimed: &Claimed, policy: &str, keep: Option<Duration>) -> Finis
             target: None,
         },
         state: None,
+        bytes: 0,
     }
 }
 

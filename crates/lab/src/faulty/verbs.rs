@@ -10,11 +10,11 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchRow, BreakerRow, Claim, Claimed, Counts, DeadFilter, DeadRow, Enqueue,
-    EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter,
-    JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
-    Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
+    DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp,
+    GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest,
+    Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow,
+    SettingRow, ShownCount, Store, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -86,6 +86,8 @@ verbs! {
     Read events_after(after: EventSeq, limit: usize) -> Vec<Event>;
     Read last_event() -> EventSeq;
     Read batch(id: BatchId) -> Option<BatchRow>;
+    Read batches(filter: BatchFilter, page: PageRequest) -> Page<BatchRow>;
+    Read batch_failures(id: BatchId) -> Vec<BatchFailures>;
     Read dead_letters(filter: DeadFilter, page: PageRequest) -> Page<DeadRow>;
     Read count_dead(filter: DeadFilter) -> u64;
     Read dead_letter(offset: Offset) -> Option<DeadRow>;

@@ -4,6 +4,7 @@
 //! for the right one. Of a part nothing can be told on the way: the file is checked first.
 
 mod disposition;
+mod fetched;
 mod range;
 
 use axum::body::Body;
@@ -14,7 +15,6 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::Problem;
 use redrive_blob::{BlobError, BlobsExt, ByteRange, ByteStream, Key, Sha256};
-use redrive_convert::Made;
 use redrive_model::{Code, State as JobState};
 
 pub(crate) use disposition::{attachment, xml_name};
@@ -33,7 +33,7 @@ const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'non
         ("If-Range" = Option<String>, Header, description = "The ETag for which the range is meant"),
         ("If-None-Match" = Option<String>, Header, description = "An ETag that is there already")),
     responses(
-        (status = 200, description = "The XML", content_type = "application/xml", body = String),
+        (status = 200, description = "The XML; of a download the object, as application/octet-stream", content_type = "application/xml", body = String),
         (status = 206, description = "A part of it", content_type = "application/xml", body = String),
         (status = 304, description = "It is the one you have"),
         (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
@@ -45,6 +45,9 @@ pub(crate) async fn download(
     job: Owned,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
+    if let Some(made) = job.fetched() {
+        return fetched::download(&job, &made, &headers).await;
+    }
     let (key, hash, _) = artifact(&job)?;
     let tag = format!("\"{hash}\"");
     if range::matches(headers.get(header::IF_NONE_MATCH), &tag) {
@@ -113,7 +116,7 @@ pub(crate) fn artifact(job: &Owned) -> Result<(Key, Sha256, u64), Refusal> {
         let text = format!("The job is {}.", job.shown);
         return Err(Refusal::new(Code::NotReady, text).job(job.id));
     }
-    let made = job.result.as_deref().and_then(Made::parse).ok_or_else(|| job.gone())?;
+    let made = job.made().ok_or_else(|| job.gone())?;
     match (made.key(), made.hash()) {
         (Some(key), Some(hash)) => Ok((key, hash, made.bytes)),
         (None, _) | (_, None) => Err(job.gone()),

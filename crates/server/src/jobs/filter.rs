@@ -2,7 +2,7 @@
 
 use redrive_api::ListQuery;
 use redrive_model::limits::{MAX_NAME_BYTES, MAX_PAGE};
-use redrive_model::{Code, JobId, Shown, Timestamp, WorkloadName};
+use redrive_model::{BatchId, Code, JobId, Shown, Timestamp, WorkloadName};
 use redrive_store::{JobFilter, PageRequest};
 
 use url::form_urlencoded;
@@ -15,6 +15,7 @@ pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refu
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let place = match &*name {
             "workload" => &mut asked.workload,
+            "batch" => &mut asked.batch,
             "status" => &mut asked.status,
             "code" => &mut asked.code,
             "q" => &mut asked.q,
@@ -50,6 +51,9 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
             WorkloadName::new(name).map_err(|_| Refusal::field("workload", "is no name of a workload"))
         })
         .transpose()?;
+    let batch = given(query.batch)
+        .map(|id| id.parse::<BatchId>().map_err(|_| Refusal::field("batch", "is no id of a batch")))
+        .transpose()?;
     let shown = states(query.status.as_deref().unwrap_or_default())?;
     let code = given(query.code)
         .map(|name| {
@@ -76,7 +80,7 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
         let text = "The cursor is not one of ours: start from the first page.";
         return Err(Refusal::new(Code::ValidationCursor, text));
     }
-    let filter = JobFilter { workload, shown, code, since, text, ..JobFilter::default() };
+    let filter = JobFilter { workload, batch, shown, code, since, text, ..JobFilter::default() };
     Ok((filter, PageRequest { limit, cursor }))
 }
 

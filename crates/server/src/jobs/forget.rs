@@ -1,12 +1,12 @@
 //! `DELETE /api/session`: what a session has left here goes.
 //!
-//! Jobs that have not ended are stopped, PDFs and results are removed, and the session ends. Rows stay until retention takes
+//! Jobs and batches that have not ended are stopped, PDFs and results are removed, and the session ends. What was fetched stays where
+//! it was asked to go. Rows stay until retention takes
 //! them: nobody but an operator can see them any more.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use redrive_blob::{Blobs, Key};
-use redrive_convert::Made;
 use redrive_store::{JobFilter, PageRequest};
 
 use crate::app::App;
@@ -36,6 +36,7 @@ pub(crate) async fn forget_me(
                 break;
             }
         }
+        app.desk().cancel_batches(&session).await?;
         app.desk().end_session(&session).await?;
         visit.end();
         Ok(StatusCode::NO_CONTENT)
@@ -48,7 +49,7 @@ async fn forget(app: &App, job: &Owned) -> Result<(), Refusal> {
         // It may have ended meanwhile, which is as good.
         let _ = job.cancel().await;
     }
-    if let Some(key) = job.result.as_deref().and_then(Made::parse).and_then(|made| made.key()) {
+    if let Some(key) = job.made().and_then(|made| made.key()) {
         // The row says so first: whoever asks in between hears EXPIRED.
         job.expire().await?;
         remove(&**app.results(), &key).await?;

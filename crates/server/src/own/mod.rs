@@ -4,18 +4,22 @@
 //! [`Owned`] is made only after the session was asked whether it may see it ([`Session::may_see`]). "Not yours" and "not there"
 //! are the same refusal after the same work; operators, who see everything, are told that it is not there.
 
+mod batch;
 mod owned;
 
 use redrive_convert::Pdf;
-use redrive_engine::{AuditReport, Engine, Enqueue, Failure};
+use redrive_engine::{AuditReport, Engine, Enqueue, Failure, Input};
+use redrive_fetch::Resource;
 use redrive_model::{EventSeq, JobId, Shown, State, Timestamp, WorkloadName};
 use redrive_store::{
-    BreakerRow, Counts, EnqueueReply, Event, Idempotency, JobFilter, LastFailure, PageRequest, QueueStats,
-    SessionKey, SessionLife, SessionRow, ShownCount,
+    BreakerRow, Counts, EnqueueReply, Event, Idempotency, JobFilter, JobRow, LastFailure, PageRequest,
+    QueueStats, SessionKey, SessionLife, SessionRow, ShownCount,
 };
 
+pub(crate) use batch::OwnedBatch;
 pub(crate) use owned::Owned;
 
+use crate::fetch::FetchParts;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -25,6 +29,7 @@ use crate::view::attempts_know;
 #[derive(Clone)]
 pub(crate) struct Desk {
     engine: Engine,
+    fetch: Option<FetchParts>,
 }
 
 /// One page of a session's jobs.
@@ -36,29 +41,43 @@ pub(crate) struct OwnedPage {
 }
 
 impl Desk {
-    pub(crate) const fn new(engine: Engine) -> Self {
-        Self { engine }
+    pub(crate) const fn new(engine: Engine, fetch: Option<FetchParts>) -> Self {
+        Self { engine, fetch }
     }
 
     // --- a session's own ---------------------------------------------------------------------------------------
 
     /// A job that this session may see; the same refusal for one of somebody else and for none.
     pub(crate) async fn owned(&self, session: &Session, id: JobId) -> Result<Owned, Refusal> {
-        let row = self.engine.job(id).await?;
-        match row.filter(|row| session.may_see(row.owner.as_ref())) {
-            Some(row) => Ok(Owned::new(self.engine.clone(), session.clone(), row)),
-            None => Err(session.missing()),
+        let Some(row) = self.engine.job(id).await? else { return Err(session.missing()) };
+        match self.may_see(session, &row).await? {
+            true => Ok(Owned::new(self.clone(), session.clone(), row)),
+            false => Err(session.missing()),
         }
     }
 
+    /// Whether a session may see a job: its own, and the members of its own batches, which belong to nobody but their batch.
+    async fn may_see(&self, session: &Session, row: &JobRow) -> Result<bool, Refusal> {
+        if session.may_see(row.owner.as_ref()) {
+            return Ok(true);
+        }
+        let (None, Some(batch)) = (&row.owner, row.batch) else { return Ok(false) };
+        let batch = self.engine.batch(batch).await?;
+        Ok(batch.is_some_and(|batch| session.may_see(batch.owner.as_ref())))
+    }
+
     /// A page of the jobs that this session may see: its own, whatever the filter says about owners; for operators all, and the
-    /// engine's own only when they ask for such a workload by name.
+    /// engine's own only when they ask for such a workload by name. Members of a batch are listed for whom the batch is.
     pub(crate) async fn list(
         &self,
         session: &Session,
         filter: JobFilter,
         page: PageRequest,
     ) -> Result<OwnedPage, Refusal> {
+        if let Some(batch) = filter.batch {
+            self.batch(session, batch).await?;
+            return self.page(session, filter, page).await;
+        }
         if !session.is_operator() {
             return self.list_own(session, filter, page).await;
         }
@@ -86,7 +105,7 @@ impl Desk {
         page: PageRequest,
     ) -> Result<OwnedPage, Refusal> {
         let page = self.engine.store().jobs(filter, page).await?;
-        let own = |row| Owned::new(self.engine.clone(), session.clone(), row);
+        let own = |row| Owned::new(self.clone(), session.clone(), row);
         Ok(OwnedPage { jobs: page.rows.into_iter().map(own).collect(), next: page.next })
     }
 
@@ -211,6 +230,15 @@ impl Desk {
     /// The queue, without the engine's own jobs.
     pub(crate) async fn queue(&self) -> Result<QueueStats, Refusal> {
         Ok(self.engine.queues().await?.iter().map(|queue| queue.stats).sum())
+    }
+
+    /// The queue of downloads, and that of everything else but the engine's own jobs.
+    pub(crate) async fn queues(&self) -> Result<(QueueStats, QueueStats), Refusal> {
+        let queues = self.engine.queues().await?;
+        let (fetch, other): (Vec<_>, Vec<_>) =
+            queues.iter().partition(|queue| queue.workload.as_str() == Resource::WORKLOAD);
+        let sum = |queues: Vec<&redrive_store::WorkloadQueue>| queues.iter().map(|queue| queue.stats).sum();
+        Ok((sum(fetch), sum(other)))
     }
 
     /// Whether an event is of the engine's own jobs.

@@ -1,14 +1,18 @@
 //! A job that whoever asks may see, and what may be done with it.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use redrive_blob::Blobs;
 use redrive_convert::Pdf;
-use redrive_engine::{By, Engine, EngineError, Explanation, Input};
+use redrive_engine::{By, EngineError, Explanation, Input};
+use redrive_fetch::Resource;
 use redrive_model::{Code, JobId};
 use redrive_store::{Acted, AttemptRow, Event, JobRow, LastFailure, Payload};
 
+use super::Desk;
 use crate::app::App;
 use crate::refusal::Refusal;
 use crate::session::{Session, Visit};
@@ -17,7 +21,7 @@ use crate::view::attempts_know;
 /// A job that the session that asks may see. It reads like its row.
 #[derive(Clone)]
 pub(crate) struct Owned {
-    engine: Engine,
+    desk: Desk,
     session: Session,
     row: JobRow,
 }
@@ -32,13 +36,13 @@ impl Deref for Owned {
 
 impl Owned {
     /// Only the module above may say that a row is somebody's.
-    pub(super) const fn new(engine: Engine, session: Session, row: JobRow) -> Self {
-        Self { engine, session, row }
+    pub(super) const fn new(desk: Desk, session: Session, row: JobRow) -> Self {
+        Self { desk, session, row }
     }
 
     /// What the job was asked to convert; `None` for another kind of job.
     pub(crate) async fn pdf(&self) -> Result<Option<Pdf>, Refusal> {
-        Ok(self.read(self.engine.store().payload(self.row.id).await?))
+        Ok(self.read(self.desk.engine.store().payload(self.row.id).await?))
     }
 
     pub(super) fn read(&self, payload: Option<Payload>) -> Option<Pdf> {
@@ -46,9 +50,32 @@ impl Owned {
         serde_json::from_slice(&payload.input).ok()
     }
 
+    /// What it fetched, if it is a download that is complete.
+    pub(crate) fn fetched(&self) -> Option<redrive_fetch::Made> {
+        let result =
+            self.row.result.as_deref().filter(|_| self.row.workload.as_str() == Resource::WORKLOAD)?;
+        redrive_fetch::Made::parse(result)
+    }
+
+    /// What it made, if it is a conversion that is complete.
+    pub(crate) fn made(&self) -> Option<redrive_convert::Made> {
+        let result = self.row.result.as_deref().filter(|_| self.row.workload.as_str() == Pdf::WORKLOAD)?;
+        redrive_convert::Made::parse(result)
+    }
+
+    /// Where what it fetched lies, as far as this server knows that place.
+    pub(crate) fn place(&self, made: &redrive_fetch::Made) -> Option<Arc<dyn Blobs>> {
+        let places = &self.desk.fetch.as_ref()?.places;
+        let place = match &made.place {
+            None => Some(&places.usual),
+            Some(name) => places.listed.get(name),
+        };
+        place.map(|place| place.blobs.clone())
+    }
+
     /// Its executions, oldest first.
     pub(crate) async fn attempts(&self) -> Result<Vec<AttemptRow>, Refusal> {
-        Ok(self.engine.attempts(self.row.id).await?)
+        Ok(self.desk.engine.attempts(self.row.id).await?)
     }
 
     /// The newest failure that only its attempts know.
@@ -56,23 +83,23 @@ impl Owned {
         if !attempts_know(&self.row) {
             return Ok(None);
         }
-        Ok(self.engine.store().last_failures(vec![self.row.id]).await?.pop().flatten())
+        Ok(self.desk.engine.store().last_failures(vec![self.row.id]).await?.pop().flatten())
     }
 
     /// Its transitions, oldest first.
     pub(crate) async fn events(&self) -> Result<Vec<Event>, Refusal> {
-        Ok(self.engine.store().job_events(self.row.id).await?)
+        Ok(self.desk.engine.store().job_events(self.row.id).await?)
     }
 
     /// Why it is where it is.
     pub(crate) async fn explain(&self) -> Result<Explanation, Refusal> {
-        self.engine.explain(self.row.id).await?.ok_or_else(|| self.session.missing())
+        self.desk.engine.explain(self.row.id).await?.ok_or_else(|| self.session.missing())
     }
 
     /// As it is now.
     pub(crate) async fn again(&self) -> Result<Self, Refusal> {
-        match self.engine.job(self.row.id).await? {
-            Some(row) if self.session.may_see(row.owner.as_ref()) => Ok(Self { row, ..self.clone() }),
+        match self.desk.engine.job(self.row.id).await? {
+            Some(row) if self.desk.may_see(&self.session, &row).await? => Ok(Self { row, ..self.clone() }),
             Some(_) | None => Err(self.session.missing()),
         }
     }
@@ -80,7 +107,7 @@ impl Owned {
     /// Starts it again as a new generation.
     pub(crate) async fn retry(&self) -> Result<(), Refusal> {
         let id = self.row.id;
-        let acted = match self.engine.retry(vec![id], &self.by()).await {
+        let acted = match self.desk.engine.retry(vec![id], &self.by()).await {
             Ok(acted) => acted,
             Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => {
                 return Err(self.gone());
@@ -93,7 +120,7 @@ impl Owned {
 
     /// Notes that its result is gone; the same upload may come again.
     pub(crate) async fn expire(&self) -> Result<(), Refusal> {
-        self.engine.store().expire(vec![self.row.id]).await?;
+        self.desk.engine.store().expire(vec![self.row.id]).await?;
         Ok(())
     }
 
@@ -104,12 +131,12 @@ impl Owned {
 
     /// The most executions that its kind of job has, unless its own row says otherwise.
     pub(crate) fn policy_cap(&self) -> Option<u32> {
-        self.engine.policy_cap(&self.row.workload)
+        self.desk.engine.policy_cap(&self.row.workload)
     }
 
     /// Stops it.
     pub(crate) async fn cancel(&self) -> Result<(), Refusal> {
-        let acted = self.engine.cancel(vec![self.row.id], &self.by()).await?;
+        let acted = self.desk.engine.cancel(vec![self.row.id], &self.by()).await?;
         self.outcome(acted.first())
     }
 

@@ -43,8 +43,11 @@ pub(super) async fn signature(app: &App) -> String {
     format!("{open} {}", shut.join(" "))
 }
 
-/// Whether a breaker keeps jobs waiting. One whose time is over and for which nobody waits keeps nobody.
+/// Whether a breaker keeps everybody's jobs waiting. One whose time is over and for which nobody waits keeps nobody.
 fn is_shut(breaker: &Breaker, look: &Look) -> bool {
+    if !pulse::is_everybodys(&breaker.target) {
+        return false;
+    }
     let queue = &look.queue;
     match breaker.state.as_str() {
         "half_open" | "held" | "throttled" => true,

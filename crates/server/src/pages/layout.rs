@@ -14,6 +14,7 @@ const HTMX: &str = r#"{"includeIndicatorCSS":false,"history":false,"noSwap":[204
 pub(super) enum Place {
     Upload,
     Jobs,
+    Fetch,
     Failures,
     Docs,
 }
@@ -86,6 +87,7 @@ impl<'a> Shell<'a> {
                         nav aria-label="Pages" {
                             (self.link("/", "Upload", Place::Upload))
                             (self.link("/jobs", "Jobs", Place::Jobs))
+                            (self.link("/fetch", "Fetch", Place::Fetch))
                         }
                     }
                     @if let (Some(banner), Some(stream)) = (&self.banner, &self.live) {

@@ -12,6 +12,7 @@ mod assets;
 mod banner;
 mod docs;
 mod failures;
+mod fetch;
 mod icon;
 mod job;
 mod jobs;
@@ -60,6 +61,11 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/jobs/{id}", Owner, look, get(job::page)),
         Row::new(Method::POST, "/jobs/{id}/retry", Owner, act, post(acts::retry)),
         Row::new(Method::POST, "/jobs/{id}/cancel", Owner, act, post(acts::cancel)),
+        Row::new(Method::GET, "/fetch", Session, look, get(fetch::list)),
+        Row::new(Method::POST, "/fetch", Session, Kind::Upload, post(fetch::hand_in)).slow(),
+        Row::new(Method::GET, "/fetch/{id}", Owner, look, get(fetch::batch)),
+        Row::new(Method::POST, "/fetch/{id}/retry", Owner, act, post(fetch::retry)),
+        Row::new(Method::POST, "/fetch/{id}/cancel", Owner, act, post(fetch::cancel)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
         Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use maud::{Markup, html};
-use redrive_convert::Made;
 use redrive_model::text;
 
 use crate::own::Owned;
@@ -14,8 +13,7 @@ pub(super) fn remarks(job: &Owned) -> Vec<Cow<'static, str>> {
     if !view::can_download(job) {
         return Vec::new();
     }
-    let made = job.result.as_deref().and_then(Made::parse);
-    made.map(|made| made.warnings.iter().map(|word| sentence(word)).collect()).unwrap_or_default()
+    job.made().map(|made| made.warnings.iter().map(|word| sentence(word)).collect()).unwrap_or_default()
 }
 
 /// They stand below the state.

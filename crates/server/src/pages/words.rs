@@ -117,6 +117,19 @@ pub(super) fn countdown(until: Timestamp, now: Timestamp) -> Markup {
     html! { time datetime=(until) data-left=(left.as_millis()) { (text) } }
 }
 
+/// A number with commas.
+pub(super) fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// One file, two files.
 pub(super) fn count(n: u64, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
@@ -153,6 +166,13 @@ mod tests {
         assert_eq!(days(Duration::from_secs(7 * 86_400)), "7 days");
         assert_eq!(days(Duration::from_secs(86_400)), "1 day");
         assert_eq!(days(Duration::from_secs(90)), "1 min 30 s");
+    }
+
+    #[test]
+    fn large_numbers_have_commas() {
+        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
+            assert_eq!(number(n), text);
+        }
     }
 
     #[test]

@@ -33,6 +33,27 @@ pub(crate) async fn admit(app: &App, guest: &Guest, coming: u64) -> Result<Slot,
     Ok(slot)
 }
 
+/// The same for a manifest: it has limits of its own, because one manifest is many jobs.
+pub(crate) async fn admit_manifest(app: &App, guest: &Guest, coming: u64) -> Result<Slot, Refusal> {
+    if *app.stopping().borrow() {
+        return Err(overloaded("The server is about to stop."));
+    }
+    let slot = app.slots().take(guest.owner());
+    let slot = slot.ok_or_else(|| overloaded("Too many uploads at once."))?;
+    if !guest.is_operator() {
+        if let Some(session) = guest.known() {
+            let live = app.desk().live_batches(session).await?;
+            if live >= app.limits().batches_per_session {
+                let text = format!("You have {live} batches that have not ended, and that is the most.");
+                return Err(Refusal::new(Code::RateLimited, text).retry_after(Duration::from_secs(30)));
+            }
+        }
+        app.meters().bytes.take(guest.owner(), coming as f64).map_err(too_often)?;
+    }
+    pulse::fetching(app, coming).await?;
+    Ok(slot)
+}
+
 /// Whether this session may have one more job.
 pub(crate) async fn within_quota(app: &App, session: &Session) -> Result<(), Refusal> {
     let counts = app.desk().own_counts(session).await?;

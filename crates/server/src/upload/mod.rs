@@ -25,7 +25,7 @@ use redrive_model::limits::MAX_NAME_BYTES;
 use redrive_store::{Enqueued, Idempotency};
 use sha2::{Digest, Sha256};
 
-pub(crate) use admission::{is_active, overloaded};
+pub(crate) use admission::{admit_manifest, is_active, overloaded};
 pub(crate) use slots::Slots;
 
 use crate::app::App;
@@ -196,11 +196,11 @@ fn form_boundary(headers: &HeaderMap) -> Result<String, Refusal> {
     boundary(headers).ok_or_else(missing)
 }
 
-fn announced(headers: &HeaderMap) -> Option<u64> {
+pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     match value.to_str().map(str::trim) {
         Ok(key) if !key.is_empty() && key.len() <= MAX_NAME_BYTES => Ok(Some(key.to_owned())),

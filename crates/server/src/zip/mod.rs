@@ -107,7 +107,8 @@ async fn newest(app: &App, session: &Session) -> Result<Vec<Owned>, Refusal> {
     loop {
         let filter = JobFilter { shown: vec![Shown::Complete], ..JobFilter::default() };
         let page = app.desk().list_own(session, filter, PageRequest { limit: 200, cursor }).await?;
-        jobs.extend(page.jobs.into_iter().filter(crate::view::can_download));
+        let converted = |job: &Owned| crate::view::can_download(job) && job.made().is_some();
+        jobs.extend(page.jobs.into_iter().filter(converted));
         cursor = page.next;
         if cursor.is_none() || jobs.len() >= most {
             jobs.truncate(most);

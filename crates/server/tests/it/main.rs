@@ -11,6 +11,7 @@
 mod client;
 mod deadline;
 mod download;
+mod fetch;
 mod gateway;
 mod jobs;
 mod limits;

@@ -14,6 +14,11 @@ const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/api/jobs/{id}/download", 200),
     ("POST", "/api/jobs/{id}/retry", 409),
     ("POST", "/api/jobs/{id}/cancel", 409),
+    ("GET", "/api/fetch/{id}", 200),
+    ("GET", "/api/fetch/{id}/resources", 200),
+    ("GET", "/api/fetch/{id}/missing", 200),
+    ("POST", "/api/fetch/{id}/cancel", 409),
+    ("POST", "/api/fetch/{id}/retry", 409),
     ("GET", "/jobs/{id}", 200),
     ("POST", "/jobs/{id}/retry", 409),
     ("POST", "/jobs/{id}/cancel", 409),
@@ -30,6 +35,8 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("GET", "/api/status", Access::Everybody),
     ("POST", "/api/upload", Access::Session),
     ("GET", "/api/jobs", Access::Session),
+    ("POST", "/api/fetch", Access::Session),
+    ("GET", "/api/fetch", Access::Session),
     ("GET", "/api/download.zip", Access::Session),
     ("GET", "/api/events/stream", Access::Session),
     ("DELETE", "/api/session", Access::Session),
@@ -65,7 +72,8 @@ async fn every_route_asks_whose_it_is() {
     let world = World::with(|setup| setup.limits.rates.wrong_keys.burst = 1_000.0).await;
     let (mut owner, mut other, nobody) = (world.client(), world.client(), world.client());
     let operator = world.operator();
-    let id = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
+    let job = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
+    let batch = crate::fetch::fetched(&mut owner).await;
     other.get("/api/jobs").await;
     let missing = "01890000-0000-7000-8000-000000000000";
     for route in routes().into_iter().chain(page_routes()) {
@@ -89,6 +97,7 @@ async fn every_route_asks_whose_it_is() {
             continue;
         };
         assert_eq!(route.access, Access::Owner, "{method} {path}");
+        let id = if path.starts_with("/api/fetch/") { batch.clone() } else { job.clone() };
         let at = |id: &str| path.replace("{id}", id);
         let refused = ask(&other, method, &at(missing)).await;
         assert_eq!((refused.status, refused.code().as_str()), (403, "FORBIDDEN"), "{method} {path}");

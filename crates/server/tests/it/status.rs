@@ -30,6 +30,23 @@ async fn the_status_tells_queue_breakers_and_whether_more_is_taken() {
     assert_eq!((list["jobs"].as_array().unwrap().len(), list["active_count"].as_u64()), (1, Some(1)));
 }
 
+/// Also covers: a host of one is nothing to another.
+#[tokio::test]
+async fn which_hosts_are_asked_is_told_to_operators_alone() {
+    let world = World::start().await;
+    let host = Target::new("host:canary.example:443").unwrap();
+    world.engine.hold(&host, None, &By::new("ann")).await.unwrap();
+    let gateway = Target::new("gateway").unwrap();
+    world.engine.hold(&gateway, None, &By::new("ann")).await.unwrap();
+    let (mut client, mut operator) = (world.client(), world.operator());
+    let told = async |client: &mut crate::client::Client| client.get("/api/status").await.text().to_owned();
+    while !told(&mut operator).await.contains("canary.example") {}
+    let status = told(&mut client).await;
+    assert!(status.contains("gateway") && !status.contains("canary"), "{status}");
+    let page = client.get("/").await.text().to_owned();
+    assert!(page.contains("Converter busy") && !page.contains("canary"), "{page}");
+}
+
 #[tokio::test]
 async fn every_answer_has_an_id_and_no_problem_tells_of_the_inside() {
     let world = World::start().await;

@@ -1,14 +1,18 @@
 //! A whole server in a folder of its own.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redrive_blob::{Blobs, Folder};
 use redrive_convert::{Convert, ConvertOptions, Gateway, GatewayOptions};
 use redrive_engine::{Engine, JobId, Options, Policy};
+use redrive_fetch::{
+    Canceller, Destinations, ManifestLimits, ManifestOptions, Manifests, Place, Places, Unpacker,
+};
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::Mode;
-use redrive_server::{App, AppParts, DoorLimits, Limits, Operators};
+use redrive_server::{App, AppParts, DoorLimits, FetchParts, Limits, Operators};
 use redrive_store_sqlite::SqliteStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -40,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) mappings: Option<&'static str>,
     pub(crate) works: bool,
     pub(crate) has_gateway: bool,
+    pub(crate) fetches: bool,
+    pub(crate) manifest_limits: ManifestLimits,
 }
 
 /// The server and everything behind it.
@@ -69,6 +75,8 @@ impl World {
             mappings: Some(MAPPINGS),
             works: true,
             has_gateway: true,
+            fetches: true,
+            manifest_limits: ManifestLimits::default(),
         };
         change(&mut setup);
         let folder = tempfile::tempdir().unwrap();
@@ -87,6 +95,24 @@ impl World {
         let policy = Policy { backoff: Backoff::none(), ..Policy::reliability() };
         let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
         engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), options));
+        let manifests: Arc<dyn Blobs> =
+            Arc::new(Folder::open(folder.path().join("manifests")).await.unwrap());
+        let fetched: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("fetched")).await.unwrap());
+        engine.register(Unpacker::new(engine.store().clone(), manifests.clone()));
+        engine.register(Canceller::new(engine.store().clone()));
+        engine.register(crate::fetch::Pretends { to: fetched.clone() });
+        let fetch = setup.fetches.then(|| {
+            let to = redrive_blob::Location::Folder(folder.path().join("fetched"));
+            let options = ManifestOptions {
+                limits: setup.manifest_limits,
+                ..ManifestOptions::new(Destinations::new(to, BTreeMap::new()))
+            };
+            let usual = Place { blobs: fetched, target: redrive_model::Target::new("disk").unwrap() };
+            FetchParts {
+                manifests: Manifests::new(engine.clone(), manifests, options),
+                places: Places { usual, listed: BTreeMap::new() },
+            }
+        });
         let (operators, made) = Operators::open(&engine, Some(TOKEN)).await.unwrap();
         assert_eq!(made, None, "it was given");
         let running = setup.works.then(|| engine.start());
@@ -95,6 +121,7 @@ impl World {
             sources,
             results,
             gateway: setup.has_gateway.then_some(gateway),
+            fetch,
             breaker_mode: Mode::Hold,
             operators: operators.clone(),
             public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use redrive_model::batch::{Counters, end_state};
-use redrive_model::{BatchId, Shown, State, TargetSet, WorkloadName};
+use redrive_model::{BatchId, Shown, State, TargetSet, WorkloadName, instant};
 use redrive_store::{JobFilter, JobRow, Store};
 
 use super::all_jobs;
@@ -34,6 +34,16 @@ async fn batch(store: &dyn Store, id: BatchId) {
     assert_eq!(row.state, end_state(&told, row.sealed, row.end_rule), "{row:#?}");
     assert_eq!(row.finished_at.is_some(), row.state.is_ended(), "{row:#?}");
     assert_eq!(row.last_failure.is_some(), row.last_failure_at.is_some(), "{row:#?}");
+    let mut failures: BTreeMap<(i64, &str), u64> = BTreeMap::new();
+    for member in &members {
+        if let (Some(code), Some(at)) = (member.failure_code, member.finished_at) {
+            let minute = instant::to_millis(at).div_euclid(60_000) * 60_000;
+            *failures.entry((minute, code.name())).or_default() += 1;
+        }
+    }
+    let told = store.batch_failures(id).await.unwrap();
+    let told: Vec<_> = told.iter().map(|f| ((instant::to_millis(f.minute), f.code.name()), f.jobs)).collect();
+    assert_eq!(told, failures.into_iter().collect::<Vec<_>>(), "what failed in {row:#?}, by minute and code");
 }
 
 async fn counts(store: &dyn Store, rows: &[JobRow]) {

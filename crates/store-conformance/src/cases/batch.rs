@@ -1,8 +1,10 @@
 //! Batches: exact counters, one end, and the way back when a member gets another chance.
 
 use redrive_model::batch::{Counters, EndRule};
-use redrive_model::{BatchState, Code, State};
-use redrive_store::{Acted, Enqueue, EventKind, NewBatch, NewJob, StoreError};
+use redrive_model::{BatchState, Code, JobId, Shown, State};
+use redrive_store::{
+    Acted, BatchFilter, Enqueue, EventKind, JobFilter, NewBatch, NewJob, PageRequest, StoreError,
+};
 
 use crate::Harness;
 use crate::kit::{Kit, owner, secs, workload};
@@ -251,6 +253,145 @@ pub async fn members_that_end_at_once_are_all_counted(h: &dyn Harness) {
     futures::future::join_all(ends).await;
     let batch = k.batch(id).await;
     assert_eq!((batch.state, batch.counters.ok, batch.counters.failed), (BatchState::Failed, 30, 10));
+    k.audit().await;
+}
+
+/// What members made is added up: once for each that completed, and not at all for a finish that came too late.
+pub async fn a_batch_adds_up_what_its_members_made(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (id, _) = k.put_batch(k.new_batch(), (0..3).map(|_| k.job()).collect()).await;
+    let claimed = k.claim(3).await;
+    let mut ends = Vec::new();
+    for (n, claimed) in claimed.iter().enumerate() {
+        let mut end = match n {
+            2 => k.failure(claimed, Code::HandlerFailed).await,
+            _ => k.completion(claimed).await,
+        };
+        end.bytes = 10_u64.pow(u32::try_from(n).unwrap()) + (1 << 40);
+        ends.push(end);
+    }
+    k.store.finish(ends.clone()).await.unwrap();
+    assert_eq!(k.batch(id).await.bytes, 11 + (2 << 40), "what failed made nothing");
+    k.store.finish(ends).await.unwrap();
+    assert_eq!(k.batch(id).await.bytes, 11 + (2 << 40), "saying it again adds nothing");
+    k.audit().await;
+}
+
+/// Failed members are told by minute and code; one that gets another chance is no longer among them.
+pub async fn a_batch_tells_what_failed_in_it_and_when(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let refused = k.rejected(Code::NotPdf);
+    let members = [vec![refused], (0..5).map(|_| k.job()).collect()].concat();
+    let (id, jobs) = k.put_batch(k.new_batch(), members).await;
+    let told = async || -> Vec<(Code, u64)> {
+        let failures = k.store.batch_failures(id).await.unwrap();
+        assert!(failures.is_sorted_by(|a, b| (a.minute, a.code.name()) < (b.minute, b.code.name())));
+        failures.iter().map(|f| (f.code, f.jobs)).collect()
+    };
+    assert_eq!(told().await, [(Code::NotPdf, 1)]);
+    let first = k.store.batch_failures(id).await.unwrap();
+    let claimed = k.claim(5).await;
+    k.advance(secs(61)).await;
+    for claimed in &claimed[..3] {
+        k.fail(claimed, Code::HandlerFailed).await;
+    }
+    k.advance(secs(60)).await;
+    k.fail(&claimed[3], Code::HandlerFailed).await;
+    assert_eq!(told().await, [(Code::NotPdf, 1), (Code::HandlerFailed, 3), (Code::HandlerFailed, 1)]);
+    let failures = k.store.batch_failures(id).await.unwrap();
+    assert_eq!(first, failures[..1], "what was told stays as it is");
+    let apart = |a: usize, b: usize| {
+        let ms = |n: usize| redrive_model::instant::to_millis(failures[n].minute);
+        ms(b) - ms(a)
+    };
+    assert_eq!(apart(1, 2), 60_000);
+    assert!(apart(0, 1) >= 60_000);
+    let dead: Vec<_> = jobs[1..3].to_vec();
+    k.store.retry(dead, redrive_store::RetryBy::default()).await.unwrap();
+    assert_eq!(told().await, [(Code::NotPdf, 1), (Code::HandlerFailed, 1), (Code::HandlerFailed, 1)]);
+    k.audit().await;
+    k.store.retry(vec![jobs[3]], redrive_store::RetryBy::default()).await.unwrap();
+    assert_eq!(
+        told().await,
+        [(Code::NotPdf, 1), (Code::HandlerFailed, 1)],
+        "nothing is told of what is no more"
+    );
+    let listed = async |filter: JobFilter| -> Vec<JobId> {
+        let page = k.store.jobs(filter, PageRequest::default()).await.unwrap();
+        page.rows.iter().map(|row| row.id).collect()
+    };
+    let of = |shown: Vec<Shown>, code| JobFilter { batch: Some(id), shown, code, ..JobFilter::default() };
+    assert_eq!(listed(of(vec![Shown::Failed], None)).await, [jobs[4], jobs[0]], "found by themselves");
+    assert_eq!(listed(of(vec![], Some(Code::HandlerFailed))).await, [jobs[4]]);
+    assert_eq!(listed(of(vec![Shown::Failed, Shown::Processing], None)).await.len(), 3);
+    let other = k.batch_id();
+    assert_eq!(k.store.batch_failures(other).await.unwrap(), []);
+    k.audit().await;
+}
+
+/// Batches of a workload, newest first, in pages; an owner's own on demand.
+pub async fn batches_are_listed_newest_first_and_by_owner(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let mut ids = Vec::new();
+    for n in 0..5 {
+        let owner = owner(if n % 2 == 0 { "ann" } else { "bob" });
+        let about = Some(format!("{{\"n\": {n}}}"));
+        let new = NewBatch { owner: Some(owner), about, ..k.new_batch() };
+        ids.insert(0, new.id);
+        k.enqueue(Enqueue { open: vec![new], ..Enqueue::default() }).await;
+        if n != 2 {
+            k.advance(secs(1)).await;
+        }
+    }
+    let other = NewBatch { workload: workload("other"), ..k.new_batch() };
+    k.enqueue(Enqueue { open: vec![other], ..Enqueue::default() }).await;
+    let list = async |by: Option<&str>| {
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let filter = BatchFilter { workload: workload("work"), owner: by.map(owner) };
+            let page = k.store.batches(filter, PageRequest { limit: 2, cursor }).await.unwrap();
+            found.extend(page.rows);
+            cursor = page.next;
+            if cursor.is_none() {
+                return found;
+            }
+        }
+    };
+    let all = list(None).await;
+    // Two were opened in the same instant: the later id is the newer one.
+    let told: Vec<_> = all.iter().map(|row| row.id).collect();
+    let mut expected = ids.clone();
+    expected.sort_by_key(|id| {
+        let row = all.iter().find(|row| row.id == *id).expect("listed");
+        std::cmp::Reverse((row.created_at, *id))
+    });
+    assert_eq!((told.len(), &told), (5, &expected));
+    assert_eq!(all[0], k.batch(ids[0]).await, "a row of the list is the batch's row");
+    assert_eq!(all[0].about.as_deref(), Some(r#"{"n": 4}"#));
+    let of_bob: Vec<_> = list(Some("bob")).await.into_iter().map(|row| row.id).collect();
+    assert_eq!(of_bob, [ids[1], ids[3]]);
+    assert_eq!(list(Some("eve")).await, []);
+    let cursor = Some("nonsense".to_owned());
+    let filter = BatchFilter { workload: workload("work"), owner: None };
+    let answer = k.store.batches(filter, PageRequest { limit: 2, cursor }).await;
+    assert!(matches!(answer, Err(StoreError::Invalid(_))), "{answer:?}");
+    k.audit().await;
+}
+
+/// What is kept with a batch has a largest size, and nothing of a call that goes beyond it is written.
+pub async fn what_is_kept_with_a_batch_is_bounded(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let most = redrive_model::limits::MAX_ABOUT_BYTES;
+    let kept = NewBatch { about: Some("x".repeat(most)), ..k.new_batch() };
+    let id = kept.id;
+    k.enqueue(Enqueue { open: vec![kept], ..Enqueue::default() }).await;
+    assert_eq!(k.batch(id).await.about.map(|about| about.len()), Some(most));
+    let new = NewBatch { about: Some("x".repeat(most + 1)), ..k.new_batch() };
+    let id = new.id;
+    let call = Enqueue { open: vec![new], jobs: vec![k.job()], ..Enqueue::default() };
+    let answer = k.store.enqueue(call).await;
+    assert!(matches!(answer, Err(StoreError::Invalid(_))), "{answer:?}");
+    assert_eq!(k.store.batch(id).await.unwrap(), None);
     k.audit().await;
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::{BatchId, EventSeq, JobId, Offset, State, Target, Timestamp, WorkerId};
 use redrive_store::{
-    AttemptRow, BatchRow, BreakerRow, Claimed, Counts, DeadRow, Event, Expired, GroupRow, JobRow, QueueStats,
-    WorkerRow,
+    AttemptRow, BatchFailures, BatchRow, BreakerRow, Claimed, Counts, DeadRow, Event, Expired, GroupRow,
+    JobRow, QueueStats, WorkerRow,
 };
 
 use super::difference::{of, of_lists, of_maps};
@@ -33,6 +33,7 @@ pub(crate) struct Look {
     pub(crate) dead: Vec<DeadRow>,
     pub(crate) groups: BTreeMap<Fingerprint, GroupRow>,
     pub(crate) batches: BTreeMap<BatchId, BatchRow>,
+    pub(crate) batch_failures: BTreeMap<BatchId, Vec<BatchFailures>>,
     pub(crate) breakers: BTreeMap<Target, BreakerRow>,
     pub(crate) workers: BTreeMap<WorkerId, WorkerRow>,
     pub(crate) leases: BTreeMap<WorkerId, Vec<Claimed>>,
@@ -52,6 +53,7 @@ impl Look {
             .or_else(|| of_lists("dead letter", &self.dead, &store.dead))
             .or_else(|| of_maps("group", &self.groups, &store.groups))
             .or_else(|| of_maps("batch", &self.batches, &store.batches))
+            .or_else(|| of_maps("failures of batch", &self.batch_failures, &store.batch_failures))
             .or_else(|| of_maps("breaker", &self.breakers, &store.breakers))
             .or_else(|| of_maps("worker", &self.workers, &store.workers))
             .or_else(|| of_maps("leases of", &self.leases, &store.leases))
@@ -138,6 +140,7 @@ impl Look {
             dead: dead_rows(r),
             groups: r.groups.iter().map(|(id, group)| (id.clone(), r.group_row(id, group))).collect(),
             batches: batches.collect(),
+            batch_failures: r.batches.keys().map(|id| (*id, r.batch_failures(*id))).collect(),
             breakers: r.breakers.clone(),
             workers: r.worker_rows().into_iter().map(|row| (row.id, row)).collect(),
             leases: leases.collect(),

@@ -1,11 +1,12 @@
 //! The same look at a real store, and the promises about order that a comparison alone would not see.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
 use futures::try_join;
-use redrive_model::{EventSeq, JobId};
+use redrive_model::{BatchId, EventSeq, JobId};
 use redrive_store::{
     BatchRow, Counts, DeadRow, Event, Expired, GroupFilter, GroupRow, JobFilter, JobRow, NewEvent,
     PageRequest, Store, StoreError,
@@ -61,9 +62,18 @@ impl Look {
         }));
         let batches =
             try_join_all(world.batches.iter().map(async |id| Ok::<_, Broken>(store.batch(*id).await?)));
+        let batch_failures = try_join_all(
+            world.batches.iter().map(async |id| Ok::<_, Broken>((*id, store.batch_failures(*id).await?))),
+        );
         let filter = JobFilter::default();
-        let (jobs, attempts, leases, batches, events) =
-            try_join!(all_jobs(store, &filter, 200), attempts, leases, batches, new_events(store, reader))?;
+        let (jobs, attempts, leases, batches, batch_failures, events) = try_join!(
+            all_jobs(store, &filter, 200),
+            attempts,
+            leases,
+            batches,
+            batch_failures,
+            new_events(store, reader)
+        )?;
         let (dead, groups, expired, breakers, workers) = try_join!(
             kept(all_dead(store)),
             groups(store),
@@ -76,6 +86,7 @@ impl Look {
         paused.sort();
         let dead = by_call(dead, world)?;
         let places = Places::of(dead.iter().map(|row| row.offset));
+        let known: BTreeSet<BatchId> = batches.iter().flatten().map(|row| row.id).collect();
         let batches = batches.into_iter().flatten().map(|row| {
             let dead_offset = row.dead_offset.map(|offset| places.place(offset));
             (row.id, BatchRow { dead_offset, ..row })
@@ -85,6 +96,10 @@ impl Look {
             attempts: attempts.into_iter().collect(),
             events: plain_events(events),
             batches: batches.collect(),
+            batch_failures: batch_failures
+                .into_iter()
+                .filter(|(id, failures)| known.contains(id) || !failures.is_empty())
+                .collect(),
             dead: plain_dead(dead, &places),
             groups: groups.into_iter().map(|row| (row.fingerprint.clone(), row)).collect(),
             breakers: breakers.into_iter().map(|row| (row.target.clone(), row)).collect(),

@@ -67,6 +67,7 @@ impl World {
             workload: universe::workload(0),
             owner: op.owner.map(universe::owner),
             label: Some("a\tbatch".into()),
+            about: Some(format!("{:?}", op.keep)),
             end_rule: if op.tolerant { EndRule::Tolerant } else { EndRule::Strict },
             keep: op.keep.map(seconds),
         }
@@ -142,6 +143,7 @@ impl World {
             finish.step = Step::Fail { reason: DeadReason::Exhausted, keep: None };
             finish.report.failure = group.then(|| universe::failure(0));
         }
+        finish.bytes = op.draw % 1_000;
         finish.state = op.state.map(|byte| vec![byte; 2]);
         if op.expired { finish.expired() } else { finish }
     }

@@ -7,7 +7,9 @@ use redrive_model::state::{Facts, shown};
 use redrive_model::{
     BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant,
 };
-use redrive_store::{BatchRow, JobFilter, JobRow, Page, PageRequest, Progress};
+use redrive_store::{
+    BatchCursor, BatchFailures, BatchFilter, BatchRow, JobFilter, JobRow, Page, PageRequest, Progress,
+};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -64,7 +66,8 @@ pub(crate) async fn jobs(
 /// The most selective way to walk the jobs, newest first.
 async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        return Ok(scan::BATCH.into());
+        let failed = filter.code.is_some() || filter.states() == [State::Failed];
+        return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
     }
     if filter.replay.is_some() {
         return Ok(scan::REPLAY.into());
@@ -151,25 +154,56 @@ fn job_row(r: &PgRow) -> sqlx::Result<JobRow> {
 
 pub(crate) async fn batch(inner: &Inner, id: BatchId) -> sqlx::Result<Option<BatchRow>> {
     let row = sqlx::query(inner.sql.batch.text()).bind(id.as_uuid()).fetch_optional(&inner.pool).await?;
+    row.as_ref().map(batch_row).transpose()
+}
+
+pub(crate) async fn batches(
+    inner: &Inner,
+    filter: &BatchFilter,
+    page: &PageRequest,
+) -> Result<Page<BatchRow>, Fault> {
+    let after = page.after::<BatchCursor>()?;
+    let limit = page.rows();
+    let rows = sqlx::query(inner.sql.batches.text())
+        .bind(filter.workload.as_str())
+        .bind(after.map(|cursor| instant::to_millis(cursor.created_at)))
+        .bind(after.map(|cursor| cursor.id.as_uuid()))
+        .bind(i64::try_from(limit).unwrap_or(50))
+        .bind(filter.owner.as_ref().map(|o| o.as_str()))
+        .fetch_all(&inner.pool)
+        .await?;
+    let rows: Vec<BatchRow> = rows.iter().map(batch_row).collect::<sqlx::Result<_>>()?;
+    let more = rows.len() == limit;
+    Ok(Page::of_batches(rows, more))
+}
+
+pub(crate) async fn batch_failures(inner: &Inner, id: BatchId) -> sqlx::Result<Vec<BatchFailures>> {
+    let rows = sqlx::query(inner.sql.batch_failures.text()).bind(id.as_uuid()).fetch_all(&inner.pool).await?;
     let read = |r: &PgRow| {
-        let n = |i: usize| row::many(r, i);
-        let message: Option<String> = r.try_get(13)?;
-        Ok(BatchRow {
-            id: BatchId::from_uuid(r.try_get(0)?),
-            workload: row::checked(r, 1, str::parse::<WorkloadName>)?,
-            owner: row::owner(r, 2)?,
-            label: r.try_get(3)?,
-            state: row::word(r, 4, BatchState::parse)?,
-            sealed: r.try_get(5)?,
-            counters: Counters { total: n(6)?, ok: n(7)?, failed: n(8)?, hard: n(9)?, cancelled: n(10)? },
-            end_rule: row::word(r, 11, EndRule::parse)?,
-            last_failure: row::code(r, 12)?.zip(message),
-            last_failure_at: row::opt_at(r, 14)?,
-            dead_offset: r.try_get::<Option<i64>, _>(15)?.map(Offset),
-            created_at: row::at(r, 16)?,
-            updated_at: row::at(r, 17)?,
-            finished_at: row::opt_at(r, 18)?,
-        })
+        Ok(BatchFailures { minute: row::at(r, 0)?, code: row::some_code(r, 1)?, jobs: row::many(r, 2)? })
     };
-    row.as_ref().map(read).transpose()
+    rows.iter().map(read).collect()
+}
+
+fn batch_row(r: &PgRow) -> sqlx::Result<BatchRow> {
+    let n = |i: usize| row::many(r, i);
+    let message: Option<String> = r.try_get(13)?;
+    Ok(BatchRow {
+        id: BatchId::from_uuid(r.try_get(0)?),
+        workload: row::checked(r, 1, str::parse::<WorkloadName>)?,
+        owner: row::owner(r, 2)?,
+        label: r.try_get(3)?,
+        about: r.try_get(19)?,
+        state: row::word(r, 4, BatchState::parse)?,
+        sealed: r.try_get(5)?,
+        counters: Counters { total: n(6)?, ok: n(7)?, failed: n(8)?, hard: n(9)?, cancelled: n(10)? },
+        bytes: n(20)?,
+        end_rule: row::word(r, 11, EndRule::parse)?,
+        last_failure: row::code(r, 12)?.zip(message),
+        last_failure_at: row::opt_at(r, 14)?,
+        dead_offset: r.try_get::<Option<i64>, _>(15)?.map(Offset),
+        created_at: row::at(r, 16)?,
+        updated_at: row::at(r, 17)?,
+        finished_at: row::opt_at(r, 18)?,
+    })
 }

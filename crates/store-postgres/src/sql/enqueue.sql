@@ -39,4 +39,4 @@ tally AS (
     GROUP BY lane, kind ORDER BY lane, kind
     ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n
 )
-SELECT id FROM made
+SELECT id, created_at FROM made

@@ -60,4 +60,4 @@ tally AS (
     SELECT lane, 'failed', (pg_backend_pid() % 256)::int2, count(*) FROM done GROUP BY lane ORDER BY lane
     ON CONFLICT (lane, kind, shard) DO UPDATE SET n = t.n + excluded.n
 )
-SELECT done.id, done.batch_id, dead.seq FROM done JOIN dead ON dead.job = done.id
+SELECT done.id, done.batch_id, dead.seq, done.now FROM done JOIN dead ON dead.job = done.id

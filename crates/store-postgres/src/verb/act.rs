@@ -20,6 +20,7 @@ struct Locked {
     state: State,
     batch: Option<BatchId>,
     failure: Option<Code>,
+    finished_at: Option<i64>,
     dedupe: Option<Vec<u8>>,
     awaits: bool,
     /// It has died before; a failed job that has not was refused at the door.
@@ -42,6 +43,7 @@ async fn lock(
             state: row::word(r, 2, State::parse)?,
             batch: row::batch(r, 8)?,
             failure: row::code(r, 9)?,
+            finished_at: r.try_get(16)?,
             dedupe: r.try_get(10)?,
             awaits: r.try_get::<Option<Uuid>, _>(12)?.is_some(),
             died: r.try_get(15)?,
@@ -117,7 +119,7 @@ pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result
             continue;
         }
         if let Some(batch) = job.batch {
-            changes.entry(batch).or_default().reopen(job.failure);
+            changes.entry(batch).or_default().reopen(job.failure, job.finished_at);
         }
     }
     batch::apply(&mut tx, inner, changes).await?;
@@ -193,7 +195,7 @@ pub(crate) async fn give_up(inner: &Inner, call: &GiveUp) -> Result<Vec<Acted>, 
             let Some(batch) = locked.get(&row::job(r, 0)?).and_then(|job| job.batch) else { continue };
             let change = changes.entry(batch).or_default();
             let newest = change.dead_offset.max(r.try_get::<Option<i64>, _>(1)?.map(Offset));
-            change.fail(&call.failure, !code.is_retryable(), newest);
+            change.fail(&call.failure, !code.is_retryable(), newest, now);
         }
         batch::apply(&mut tx, inner, changes).await?;
     }

@@ -22,6 +22,7 @@ pub(crate) async fn open(conn: &mut PgConnection, inner: &Inner, new: &NewBatch)
         .bind(new.label.as_deref().map(|label| text::one_line(label, MAX_LABEL_BYTES, false)))
         .bind(new.end_rule.as_str())
         .bind(new.keep.map(|k| instant::add_ms(0, k)))
+        .bind(&new.about)
         .execute(conn)
         .await
         .map(drop)
@@ -43,6 +44,16 @@ struct Columns {
     code: Vec<Option<&'static str>>,
     message: Vec<Option<String>>,
     dead: Vec<Option<i64>>,
+    bytes: Vec<i64>,
+}
+
+/// How many members failed, by batch, minute and code.
+#[derive(Default)]
+struct Failures {
+    id: Vec<Uuid>,
+    minute: Vec<i64>,
+    code: Vec<&'static str>,
+    jobs: Vec<i64>,
 }
 
 /// Changes counters and, where everybody is back, ends the batch and wakes whoever waits for it. Batches are locked in
@@ -57,7 +68,9 @@ pub(crate) async fn apply(
     }
     let ids: Vec<Uuid> = changes.keys().map(|id| id.as_uuid()).collect();
     let rows = sqlx::query(inner.sql.lock_batches.text()).bind(&ids).fetch_all(&mut *conn).await?;
-    let (mut columns, mut ended, mut now) = (Columns::default(), Vec::new(), 0);
+    let mut columns = Columns::default();
+    let (mut more, mut fewer) = (Failures::default(), Failures::default());
+    let (mut ended, mut now) = (Vec::new(), 0);
     for r in &rows {
         let id = BatchId::from_uuid(r.try_get(0)?);
         let Some(change) = changes.remove(&id) else { continue };
@@ -78,6 +91,13 @@ pub(crate) async fn apply(
         if state.is_ended() && !before.state.is_ended() {
             ended.push(id.as_uuid());
         }
+        for ((code, minute), jobs) in &change.failures {
+            let failures = if *jobs > 0 { &mut more } else { &mut fewer };
+            failures.id.push(id.as_uuid());
+            failures.minute.push(*minute);
+            failures.code.push(code.name());
+            failures.jobs.push(*jobs);
+        }
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         columns.id.push(id.as_uuid());
         columns.state.push(state.as_str());
@@ -93,6 +113,7 @@ pub(crate) async fn apply(
         columns.code.push(change.last_failure.as_ref().map(|(code, _)| code.name()));
         columns.message.push(change.last_failure.map(|(_, message)| message));
         columns.dead.push(change.dead_offset.map(|o| o.0));
+        columns.bytes.push(change.bytes);
     }
     if let Some(id) = changes.keys().next() {
         return Err(StoreError::NotFound { what: format!("batch {id}") }.into());
@@ -112,8 +133,22 @@ pub(crate) async fn apply(
         .bind(columns.code)
         .bind(columns.message)
         .bind(columns.dead)
+        .bind(columns.bytes)
         .execute(&mut *conn)
         .await?;
+    for (failures, statement) in
+        [(more, &inner.sql.count_batch_failures), (fewer, &inner.sql.uncount_batch_failures)]
+    {
+        if !failures.id.is_empty() {
+            sqlx::query(statement.text())
+                .bind(failures.id)
+                .bind(failures.minute)
+                .bind(failures.code)
+                .bind(failures.jobs)
+                .execute(&mut *conn)
+                .await?;
+        }
+    }
     if !ended.is_empty() {
         sqlx::query(inner.sql.batches_ended.text()).bind(ended).bind(now).execute(conn).await?;
     }

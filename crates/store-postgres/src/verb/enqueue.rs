@@ -135,13 +135,13 @@ pub(crate) fn unless_taken<T>(done: sqlx::Result<T>) -> sqlx::Result<Option<T>> 
     }
 }
 
-/// Creates the jobs whose id and key are free; answers which ones those were.
+/// Creates the jobs whose id and key are free; answers which ones those were, and when.
 pub(crate) async fn insert(
     conn: &mut PgConnection,
     inner: &Inner,
     jobs: &[&NewJob],
     lanes: &[i32],
-) -> sqlx::Result<HashSet<JobId>> {
+) -> sqlx::Result<(HashSet<JobId>, i64)> {
     let c = Columns::of(jobs);
     let rows = sqlx::query(inner.sql.enqueue.text())
         .bind(c.ids)
@@ -159,7 +159,8 @@ pub(crate) async fn insert(
         .bind(c.inputs)
         .fetch_all(conn)
         .await?;
-    rows.iter().map(|r| row::job(r, 0)).collect()
+    let at = rows.first().map_or(Ok(0), |r| r.try_get(1))?;
+    Ok((rows.iter().map(|r| row::job(r, 0)).collect::<sqlx::Result<_>>()?, at))
 }
 
 /// A job refused at the door holds no key.
@@ -182,12 +183,12 @@ pub(crate) async fn in_transaction(
     for new in &call.open {
         batch::open(conn, inner, new).await?;
     }
-    let answers = create(conn, inner, &call.jobs, lanes).await?;
+    let (answers, at) = create(conn, inner, &call.jobs, lanes).await?;
     let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for (job, answer) in call.jobs.iter().zip(&answers) {
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
             let change = changes.entry(id).or_default();
-            change.add(job);
+            change.add(job, at);
             change.split = call.split;
         }
     }
@@ -212,8 +213,10 @@ async fn create(
     inner: &Inner,
     jobs: &[NewJob],
     lanes: &[i32],
-) -> Result<Vec<Enqueued>, Fault> {
+) -> Result<(Vec<Enqueued>, i64), Fault> {
     let mut answers: Vec<Option<Enqueued>> = vec![None; jobs.len()];
+    // Of the first insert: what was refused at the door has no twin to wait for.
+    let mut at = None;
     // A twin that ends between our insert and our look is gone when we look: then the insert is tried again.
     for _ in 0..10 {
         let open: Vec<usize> =
@@ -223,7 +226,8 @@ async fn create(
         }
         let picked: Vec<&NewJob> = open.iter().filter_map(|&n| jobs.get(n)).collect();
         let picked_lanes: Vec<i32> = open.iter().filter_map(|&n| lanes.get(n).copied()).collect();
-        let made = insert(conn, inner, &picked, &picked_lanes).await?;
+        let (made, now) = insert(conn, inner, &picked, &picked_lanes).await?;
+        at.get_or_insert(now);
         for (&n, job) in open.iter().zip(&picked) {
             if made.contains(&job.id)
                 && let Some(answer) = answers.get_mut(n)
@@ -236,7 +240,9 @@ async fn create(
         }
     }
     let unsettled = || StoreError::Unavailable { reason: "a twin of a job keeps changing".into() };
-    answers.into_iter().map(|a| a.ok_or_else(|| unsettled().into())).collect()
+    let answers =
+        answers.into_iter().map(|a| a.ok_or_else(|| unsettled().into())).collect::<Result<_, Fault>>()?;
+    Ok((answers, at.unwrap_or(0)))
 }
 
 /// Finds out who was there before.

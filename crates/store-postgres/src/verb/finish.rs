@@ -20,7 +20,23 @@ use crate::row;
 use crate::store::Inner;
 
 /// Rows that were recorded: by job, with what the batch needs to know.
-type Recorded = HashMap<JobId, (State, Option<BatchId>, Option<i64>)>;
+type Recorded = HashMap<JobId, Ended>;
+
+/// What an attempt's end led to.
+#[derive(Clone, Copy)]
+struct Ended {
+    state: State,
+    batch: Option<BatchId>,
+    dead: Option<Offset>,
+    /// When it failed for good; 0 for all others.
+    at: i64,
+}
+
+impl Ended {
+    const fn in_state(state: State, batch: Option<BatchId>) -> Self {
+        Self { state, batch, dead: None, at: 0 }
+    }
+}
 
 pub(crate) async fn finish(inner: &Inner, finishes: &[Finish]) -> Result<Vec<Finished>, Fault> {
     let mut answers: Vec<Option<Finished>> = vec![None; finishes.len()];
@@ -31,7 +47,7 @@ pub(crate) async fn finish(inner: &Inner, finishes: &[Finish]) -> Result<Vec<Fin
         for ((&n, f), late) in round.iter().zip(&part).zip(late) {
             if let Some(answer) = answers.get_mut(n) {
                 *answer =
-                    Some(recorded.get(&f.lease.job).map_or(late, |(state, _, _)| Finished::Recorded(*state)));
+                    Some(recorded.get(&f.lease.job).map_or(late, |ended| Finished::Recorded(ended.state)));
             }
         }
     }
@@ -72,7 +88,7 @@ async fn record(inner: &Inner, part: &[&Finish]) -> Result<Recorded, Fault> {
             completes.into_iter().filter(|f| !recorded.contains_key(&f.lease.job)).collect();
         if !rest.is_empty() {
             let more = in_transaction(inner, &rest, &[], &[]).await?;
-            let members = more.values().any(|(_, batch, _)| batch.is_some());
+            let members = more.values().any(|ended| ended.batch.is_some());
             inner.batches_seen.store(members, Ordering::Relaxed);
             recorded.extend(more);
         }
@@ -84,7 +100,7 @@ async fn record(inner: &Inner, part: &[&Finish]) -> Result<Recorded, Fault> {
         return Ok(lent.settle(done)?);
     }
     let recorded = in_transaction(inner, &completes, &requeues, &fails).await?;
-    if !completes.is_empty() && recorded.values().all(|(_, batch, _)| batch.is_none()) {
+    if !completes.is_empty() && recorded.values().all(|ended| ended.batch.is_none()) {
         inner.batches_seen.store(false, Ordering::Relaxed);
     }
     Ok(recorded)
@@ -115,8 +131,8 @@ async fn in_transaction(
     }
     let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for f in completes.iter().chain(fails) {
-        if let Some((state, Some(batch), dead)) = recorded.get(&f.lease.job) {
-            changes.entry(*batch).or_default().end(f, *state, dead.map(Offset));
+        if let Some(Ended { state, batch: Some(batch), dead, at }) = recorded.get(&f.lease.job) {
+            changes.entry(*batch).or_default().end(f, *state, *dead, *at);
         }
     }
     batch::apply(&mut tx, inner, changes).await?;
@@ -151,7 +167,7 @@ async fn complete(
         .bind(expired(items))
         .fetch_all(conn)
         .await?;
-    rows.iter().map(|r| Ok((row::job(r, 0)?, (State::Complete, row::batch(r, 1)?, None)))).collect()
+    rows.iter().map(|r| Ok((row::job(r, 0)?, Ended::in_state(State::Complete, row::batch(r, 1)?)))).collect()
 }
 
 /// Execution state that came with a success.
@@ -209,7 +225,7 @@ async fn requeue(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> s
         .bind(items.iter().map(|f| f.state.as_deref()).collect::<Vec<_>>())
         .fetch_all(conn)
         .await?;
-    rows.iter().map(|r| Ok((row::job(r, 0)?, (State::Queued, None, None)))).collect()
+    rows.iter().map(|r| Ok((row::job(r, 0)?, Ended::in_state(State::Queued, None)))).collect()
 }
 
 #[derive(Default)]
@@ -284,7 +300,9 @@ async fn fail(conn: &mut PgConnection, inner: &Inner, items: &[&Finish]) -> sqlx
         .fetch_all(conn)
         .await?;
     let read = |r: &sqlx::postgres::PgRow| {
-        Ok((row::job(r, 0)?, (State::Failed, row::batch(r, 1)?, r.try_get::<Option<i64>, _>(2)?)))
+        let dead = r.try_get::<Option<i64>, _>(2)?.map(Offset);
+        let ended = Ended { dead, at: r.try_get(3)?, ..Ended::in_state(State::Failed, row::batch(r, 1)?) };
+        Ok((row::job(r, 0)?, ended))
     };
     rows.iter().map(read).collect()
 }

@@ -100,7 +100,7 @@ pub(crate) async fn plain(inner: &Inner, jobs: &[NewJob]) -> Result<Vec<Enqueued
         let mut lent = inner.hot.take(Use::Write).await?;
         let made = match enqueue::insert_new(lent.conn(), inner, &refs, &lanes).await {
             Ok(true) => Ok(refs.iter().map(|job| job.id).collect()),
-            Ok(false) => enqueue::insert(lent.conn(), inner, &refs, &lanes).await,
+            Ok(false) => enqueue::insert(lent.conn(), inner, &refs, &lanes).await.map(|(made, _)| made),
             Err(error) => Err(error),
         };
         lent.settle(made)

@@ -9,7 +9,10 @@ use redrive_model::{
     BatchId, BatchState, JobId, LeaseToken, Offset, Shown, State, Target, TargetSet, Timestamp, WorkloadName,
     instant,
 };
-use redrive_store::{BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest, Progress, Result};
+use redrive_store::{
+    BatchCursor, BatchFailures, BatchFilter, BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest,
+    Progress, Result,
+};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
 use super::SCAN;
@@ -62,7 +65,8 @@ pub(crate) fn jobs(
 /// The most selective way to walk the jobs, newest first.
 fn source(conn: &Connection, filter: &JobFilter) -> Result<Cow<'static, str>> {
     if filter.batch.is_some() {
-        return Ok(scan::BATCH.into());
+        let failed = filter.code.is_some() || filter.states() == [State::Failed];
+        return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
     }
     if filter.replay.is_some() {
         return Ok(scan::REPLAY.into());
@@ -150,26 +154,52 @@ fn job_row(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<JobRow> {
 }
 
 pub(crate) fn batch(conn: &Connection, id: BatchId) -> Result<Option<BatchRow>> {
-    find(conn, sql::BATCH, params![blob(id.as_uuid())], |row| {
-        let n = |i: usize| row.get::<_, i64>(i).map(|v| u64::try_from(v).unwrap_or(0));
-        let code = row::code(row, 12)?;
-        let message: Option<String> = row.get(13)?;
-        Ok(BatchRow {
-            id: BatchId::from_uuid(row::uuid(row, 0)?),
-            workload: row::checked(row, 1, str::parse::<WorkloadName>)?,
-            owner: row::owner(row, 2)?,
-            label: row.get(3)?,
-            state: row::word(row, 4, BatchState::parse)?,
-            sealed: row.get(5)?,
-            counters: Counters { total: n(6)?, ok: n(7)?, failed: n(8)?, hard: n(9)?, cancelled: n(10)? },
-            end_rule: row::word(row, 11, EndRule::parse)?,
-            last_failure: code.zip(message),
-            last_failure_at: row::opt_at(row, 14)?,
-            dead_offset: row.get::<_, Option<i64>>(15)?.map(Offset),
-            created_at: row::at(row, 16)?,
-            updated_at: row::at(row, 17)?,
-            finished_at: row::opt_at(row, 18)?,
-        })
+    find(conn, sql::BATCH, params![blob(id.as_uuid())], batch_row)
+}
+
+pub(crate) fn batches(conn: &Connection, filter: &BatchFilter, page: &PageRequest) -> Result<Page<BatchRow>> {
+    let after = page.after::<BatchCursor>()?;
+    let (at, id) = (after.map(|c| instant::to_millis(c.created_at)), after.map(|c| blob(c.id.as_uuid())));
+    let limit = page.rows();
+    let (workload, rows_wanted) = (filter.workload.as_str(), i64::try_from(limit).unwrap_or(50));
+    let rows = match &filter.owner {
+        None => list(conn, sql::BATCHES, params![workload, at, id, rows_wanted], batch_row),
+        Some(owner) => {
+            list(conn, sql::BATCHES_OF, params![workload, at, id, rows_wanted, owner.as_str()], batch_row)
+        }
+    }?;
+    let more = rows.len() == limit;
+    Ok(Page::of_batches(rows, more))
+}
+
+pub(crate) fn batch_failures(conn: &Connection, id: BatchId) -> Result<Vec<BatchFailures>> {
+    list(conn, sql::BATCH_FAILURES, params![blob(id.as_uuid())], |row| {
+        let jobs = u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
+        Ok(BatchFailures { minute: row::at(row, 0)?, code: row::some_code(row, 1)?, jobs })
+    })
+}
+
+fn batch_row(row: &Row<'_>) -> rusqlite::Result<BatchRow> {
+    let n = |i: usize| row.get::<_, i64>(i).map(|v| u64::try_from(v).unwrap_or(0));
+    let code = row::code(row, 12)?;
+    let message: Option<String> = row.get(13)?;
+    Ok(BatchRow {
+        id: BatchId::from_uuid(row::uuid(row, 0)?),
+        workload: row::checked(row, 1, str::parse::<WorkloadName>)?,
+        owner: row::owner(row, 2)?,
+        label: row.get(3)?,
+        about: row.get(19)?,
+        state: row::word(row, 4, BatchState::parse)?,
+        sealed: row.get(5)?,
+        counters: Counters { total: n(6)?, ok: n(7)?, failed: n(8)?, hard: n(9)?, cancelled: n(10)? },
+        bytes: n(20)?,
+        end_rule: row::word(row, 11, EndRule::parse)?,
+        last_failure: code.zip(message),
+        last_failure_at: row::opt_at(row, 14)?,
+        dead_offset: row.get::<_, Option<i64>>(15)?.map(Offset),
+        created_at: row::at(row, 16)?,
+        updated_at: row::at(row, 17)?,
+        finished_at: row::opt_at(row, 18)?,
     })
 }
 

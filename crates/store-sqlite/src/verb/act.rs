@@ -59,7 +59,7 @@ pub(crate) fn retry(tx: &mut Tx<'_>, jobs: &[JobId], by: &RetryBy) -> Result<Vec
         tx.tallies.add(lane, State::Queued);
         if let Some(batch) = before.batch {
             let mut change = BatchChange::default();
-            change.reopen(before.failure_code);
+            change.reopen(before.failure_code, before.finished_at);
             batch::apply(tx, batch, &change)?;
         }
         Ok(Acted::Done)
@@ -91,7 +91,7 @@ pub(crate) fn give_up(tx: &mut Tx<'_>, call: &GiveUp) -> Result<Vec<Acted>> {
         tx.tallies.add(before.lane, State::Failed);
         if let Some(batch) = before.batch {
             let mut change = BatchChange::default();
-            change.fail(&call.failure, !code.is_retryable(), Some(offset));
+            change.fail(&call.failure, !code.is_retryable(), Some(offset), tx.now);
             batch::apply(tx, batch, &change)?;
         }
         Ok(Acted::Done)

@@ -23,7 +23,8 @@ pub(crate) fn open(tx: &Tx<'_>, new: &NewBatch) -> Result<()> {
             new.label.as_deref().map(|label| text::one_line(label, MAX_LABEL_BYTES, false)),
             new.end_rule.as_str(),
             new.keep.map(instant::millis),
-            tx.now
+            tx.now,
+            new.about
         ],
     )
     .map(drop)
@@ -91,8 +92,14 @@ pub(crate) fn apply(tx: &Tx<'_>, id: BatchId, change: &BatchChange) -> Result<()
             change.last_failure.as_ref().map(|(code, _)| code.name()),
             change.last_failure.as_ref().map(|(_, message)| message),
             change.dead_offset.map(|o| o.0),
+            change.bytes,
         ],
     )?;
+    for ((code, minute), jobs) in &change.failures {
+        let count = params![blob(id.as_uuid()), minute, code.name(), jobs];
+        let more = if *jobs > 0 { sql::COUNT_BATCH_FAILURES } else { sql::UNCOUNT_BATCH_FAILURES };
+        execute(tx.conn, more, count)?;
+    }
     if state.is_ended() && !before.count.state.is_ended() {
         execute(tx.conn, sql::INSERT_BATCH_EVENT, params![tx.next_event()?, blob(id.as_uuid()), tx.now])?;
         execute(tx.conn, sql::WAKE_WAITERS, params![blob(id.as_uuid()), tx.now])?;

@@ -35,7 +35,7 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
         let answer = insert.one(tx, job)?;
         if let (Enqueued::Created(_), Some(id)) = (answer, job.batch) {
             let change = changes.entry(id).or_default();
-            change.add(job);
+            change.add(job, tx.now);
             change.split = call.split;
         }
         answers.push(answer);

@@ -1,5 +1,7 @@
 //! Recording how attempts ended, each fenced by its lease token.
 
+use std::collections::BTreeMap;
+
 use redrive_model::decide::{Charge, Due, Requeue};
 use redrive_model::{BatchId, JobId, State, instant};
 use redrive_store::{
@@ -19,11 +21,15 @@ use crate::writer::Tx;
 /// A waiting job that no due time wakes: only the end of its batch does.
 pub(crate) const NEVER: i64 = instant::LAST_MS;
 
+/// What one call changes in batches: each is written once, however many of its members ended.
+type Batches = BTreeMap<BatchId, BatchChange>;
+
 pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finished>> {
     validate_finishes(finishes)?;
     let conn = tx.conn;
     let mut success = None;
     let mut groups = Groups::default();
+    let mut batches = Batches::new();
     let mut answers = Vec::with_capacity(finishes.len());
     for f in finishes {
         answers.push(match &f.step {
@@ -32,17 +38,25 @@ pub(crate) fn finish(tx: &mut Tx<'_>, finishes: &[Finish]) -> Result<Vec<Finishe
                     Some(success) => success,
                     none => none.insert(Success::prepare(conn)?),
                 };
-                succeed(tx, success, f)?
+                succeed(tx, success, f, &mut batches)?
             }
-            Step::Requeue { .. } | Step::Fail { .. } => one(tx, f, &mut groups)?,
+            Step::Requeue { .. } | Step::Fail { .. } => one(tx, f, &mut groups, &mut batches)?,
         });
     }
     groups.write(tx)?;
+    for (id, change) in batches {
+        batch::apply(tx, id, &change)?;
+    }
     Ok(answers)
 }
 
 /// The success.
-fn succeed(tx: &mut Tx<'_>, success: &mut Success<'_>, f: &Finish) -> Result<Finished> {
+fn succeed(
+    tx: &mut Tx<'_>,
+    success: &mut Success<'_>,
+    f: &Finish,
+    batches: &mut Batches,
+) -> Result<Finished> {
     let Some(before) = success.lookup(f)? else { return Ok(Finished::Lost) };
     if !before.may_end(f, tx.now) {
         return late(tx, f);
@@ -52,7 +66,7 @@ fn succeed(tx: &mut Tx<'_>, success: &mut Success<'_>, f: &Finish) -> Result<Fin
         execute(tx.conn, sql::SET_STATE, params![blob(f.lease.job.as_uuid()), state])?;
     }
     if let Some(id) = before.batch {
-        batch::apply(tx, id, &member_ended(f, State::Complete, None))?;
+        batches.entry(id).or_default().end(f, State::Complete, None, tx.now);
     }
     Ok(Finished::Recorded(State::Complete))
 }
@@ -71,6 +85,7 @@ pub(crate) struct Before {
     pub(crate) failure_code: Option<redrive_model::Code>,
     pub(crate) dedupe: Option<[u8; 32]>,
     pub(crate) expired: bool,
+    pub(crate) finished_at: Option<i64>,
 }
 
 impl Before {
@@ -88,6 +103,7 @@ impl Before {
             failure_code: row::code(row, 9)?,
             dedupe: row.get(10)?,
             expired: row.get::<_, Option<i64>>(11)?.is_some(),
+            finished_at: row.get(12)?,
         })
     }
 
@@ -106,7 +122,12 @@ pub(crate) fn lookup(tx: &Tx<'_>, job: JobId) -> Result<Option<Before>> {
     find(tx.conn, sql::LOOKUP, params![blob(job.as_uuid())], Before::read)
 }
 
-fn one<'f>(tx: &mut Tx<'_>, f: &'f Finish, groups: &mut Groups<'f>) -> Result<Finished> {
+fn one<'f>(
+    tx: &mut Tx<'_>,
+    f: &'f Finish,
+    groups: &mut Groups<'f>,
+    batches: &mut Batches,
+) -> Result<Finished> {
     let Some(before) = lookup(tx, f.lease.job)? else { return Ok(Finished::Lost) };
     if !before.may_end(f, tx.now) {
         return late(tx, f);
@@ -154,7 +175,7 @@ fn one<'f>(tx: &mut Tx<'_>, f: &'f Finish, groups: &mut Groups<'f>) -> Result<Fi
         tx.tallies.remove(before.lane, State::Processing);
         tx.tallies.add(before.lane, state);
         if let Some(id) = before.batch {
-            batch::apply(tx, id, &member_ended(f, state, dead))?;
+            batches.entry(id).or_default().end(f, state, dead, tx.now);
         }
     }
     Ok(Finished::Recorded(state))
@@ -231,12 +252,6 @@ fn bury<'f>(
     };
     groups.count(f.lease.job, workload, failure, fingerprint, target, dead.is_some());
     Ok(dead)
-}
-
-fn member_ended(f: &Finish, state: State, dead: Option<redrive_model::Offset>) -> BatchChange {
-    let mut change = BatchChange::default();
-    change.end(f, state, dead);
-    change
 }
 
 /// The authority is gone. The same finish made before is answered as it was then; anything else is noted as late.

@@ -5,7 +5,8 @@ use redrive_model::limits::MAX_LABEL_BYTES;
 use redrive_model::{
     BatchId, BatchState, Code, JobId, Offset, Owner, State, Timestamp, WorkloadName, instant, text,
 };
-use redrive_store::{BatchRow, EventKind, NewBatch};
+use redrive_store::{BatchFailures, BatchRow, EventKind, NewBatch};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::super::call::Letter;
@@ -21,10 +22,12 @@ pub(crate) struct Batch {
     pub(crate) workload: WorkloadName,
     pub(crate) owner: Option<Owner>,
     pub(crate) label: Option<String>,
+    pub(crate) about: Option<String>,
     pub(crate) end_rule: EndRule,
     pub(crate) keep: Option<Duration>,
     pub(crate) sealed: bool,
     pub(crate) state: BatchState,
+    pub(crate) bytes: u64,
     /// The newest member that failed, and the newest dead letter.
     pub(crate) newest: Newest<Ended>,
     pub(crate) last_failure_at: Option<Timestamp>,
@@ -42,10 +45,12 @@ impl Batch {
             workload: new.workload.clone(),
             owner: new.owner.clone(),
             label: new.label.as_deref().map(|label| text::one_line(label, MAX_LABEL_BYTES, false)),
+            about: new.about.clone(),
             end_rule: new.end_rule,
             keep: new.keep,
             sealed: false,
             state: BatchState::Processing,
+            bytes: 0,
             newest: Newest::none(),
             last_failure_at: None,
             created_at: now,
@@ -79,6 +84,20 @@ impl Reference {
             }
         }
         counters
+    }
+
+    /// The failed members of a batch, by minute and code.
+    pub(crate) fn batch_failures(&self, id: BatchId) -> Vec<BatchFailures> {
+        let mut failures: BTreeMap<(Timestamp, Code), u64> = BTreeMap::new();
+        for member in self.jobs.values().filter(|job| job.batch == Some(id)) {
+            if let (Some((code, _)), Some(at)) = (&member.failure, member.finished_at) {
+                *failures.entry((minute(at), *code)).or_default() += 1;
+            }
+        }
+        let told = |((minute, code), jobs)| BatchFailures { minute, code, jobs };
+        let mut failures: Vec<_> = failures.into_iter().map(told).collect();
+        failures.sort_by_key(|f| (f.minute, f.code.name()));
+        failures
     }
 
     /// After every change of a member: batches end or open again, and the end of one wakes whoever waits for it.
@@ -123,9 +142,11 @@ impl Reference {
             workload: batch.workload.clone(),
             owner: batch.owner.clone(),
             label: batch.label.clone(),
+            about: batch.about.clone(),
             state: batch.state,
             sealed: batch.sealed,
             counters: self.counters(batch.id),
+            bytes: batch.bytes,
             end_rule: batch.end_rule,
             last_failure: batch.newest.last().map(|ended| ended.0.clone()),
             last_failure_at: batch.last_failure_at,
@@ -145,4 +166,9 @@ impl Reference {
     pub(super) fn twin(&self, key: redrive_model::dedupe::DedupeKey) -> Option<JobId> {
         self.jobs.values().find(|job| job.holds_key(key)).map(|job| job.id)
     }
+}
+
+/// The minute that an instant lies in.
+pub(crate) fn minute(at: Timestamp) -> Timestamp {
+    instant::from_millis(instant::to_millis(at).div_euclid(60_000) * 60_000)
 }

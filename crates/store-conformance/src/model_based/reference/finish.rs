@@ -24,6 +24,10 @@ impl Reference {
         let before = job.clone();
         let after = self.after(&before, f);
         let state = after.state;
+        if let (Some(batch), State::Complete) = (before.batch.and_then(|id| self.batches.get_mut(&id)), state)
+        {
+            batch.bytes += f.bytes;
+        }
         self.jobs.insert(before.id, after);
         self.ended(&before, f);
         self.count_failure(&before, f);

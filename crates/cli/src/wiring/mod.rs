@@ -1,5 +1,7 @@
 //! Store, engine, files and gateway put together, for a server and for a worker alike.
 
+pub(crate) mod fetch;
+
 use std::sync::Arc;
 
 use redrive_blob::{Blobs, Location};
@@ -17,6 +19,7 @@ pub(crate) struct Wired {
     pub(crate) engine: Engine,
     pub(crate) sources: Arc<dyn Blobs>,
     pub(crate) results: Arc<dyn Blobs>,
+    pub(crate) fetches: fetch::Fetches,
     pub(crate) gateway: Gateway,
     /// What people are told about the gateway.
     pub(crate) gateway_words: String,
@@ -51,9 +54,16 @@ pub(crate) async fn wire(
     let gateway_words = format!("{}{built_in}", redrive_model::redact::redact(url.as_str()));
     let gateway = gateway(work, url)?;
     engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), work.convert.clone()));
-    let retention = Retention::new(store, sources.clone(), results.clone(), serving.retention);
+    let retention = Retention::new(store.clone(), sources.clone(), results.clone(), serving.retention);
     engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
-    Ok(Wired { engine, sources, results, gateway, gateway_words })
+    let fetching = &serving.fetching;
+    let opening = |location: &Location| -> futures::future::BoxFuture<'_, _> {
+        let location = location.clone();
+        Box::pin(async move { open(&location, place, values).await })
+    };
+    let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
+    fetch::retention(&engine, &store, fetches.kept.clone(), serving.retention.every).await?;
+    Ok(Wired { engine, sources, results, fetches, gateway, gateway_words })
 }
 
 /// A client of the gateway at this address.
@@ -69,7 +79,16 @@ pub(crate) async fn open(
     place: &Place,
     values: &Values,
 ) -> Result<Arc<dyn Blobs>, Stop> {
-    let opened = location.open(place.data_dir.join("spool"), values.variables()).await;
+    open_at(location, place.data_dir.join("spool"), values).await
+}
+
+/// The same, with this folder for what is on its way to a bucket.
+pub(crate) async fn open_at(
+    location: &Location,
+    spool: std::path::PathBuf,
+    values: &Values,
+) -> Result<Arc<dyn Blobs>, Stop> {
+    let opened = location.open(spool, values.variables()).await;
     opened.map_err(|error| Stop::new(Exit::Failed, format!("cannot open {location}: {error}")))
 }
 

@@ -1,0 +1,18 @@
+//! `redrive fetch`: what is asked for, who does it, what is told about it.
+//!
+//! ```text
+//! URLs, or a manifest ──▶ Asked ──▶ Alone: an engine in this process, its rows under DATA_DIR/fetch ─┐
+//!                               └─▶ a server that is named, or runs here                            ─┴▶ Doer ──▶ progress, report
+//! ```
+
+mod alone;
+mod asked;
+mod doer;
+mod progress;
+mod report;
+
+pub(crate) use alone::Alone;
+pub(crate) use asked::{Asked, Wish};
+pub(crate) use doer::Doer;
+pub(crate) use progress::follow;
+pub(crate) use report::{end, missing, report};

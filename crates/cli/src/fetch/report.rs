@@ -1,0 +1,114 @@
+//! What became of everything, when it has ended: stdout is data (what is stored where, or JSON), stderr is messages.
+
+use std::io::{BufWriter, Write, stderr, stdout};
+use std::path::Path;
+
+use indicatif::HumanCount;
+use redrive_api::FetchSnapshot;
+use redrive_model::{Code, Shown};
+
+use super::doer::Doer;
+use super::progress::codes;
+use crate::exit::{Exit, Stop};
+
+/// So many failures are told one by one to people.
+const TOLD: usize = 20;
+
+/// Tells about every resource: stored ones on stdout, the first failures on stderr. With `json` all of them as JSON lines.
+pub(crate) async fn report(
+    doer: &Doer,
+    json: bool,
+    place: impl Fn(Option<&str>) -> String,
+) -> Result<(), Stop> {
+    let mut out = BufWriter::new(stdout().lock());
+    if json {
+        each(doer, &[], |resource| {
+            let line = serde_json::to_string(&resource).map_err(std::io::Error::from)?;
+            Ok(writeln!(out, "{line}")?)
+        })
+        .await?;
+        return Ok(out.flush()?);
+    }
+    each(doer, &[Shown::Complete], |resource| {
+        let key = resource.key.as_deref().unwrap_or_default();
+        Ok(writeln!(out, "{} → {}/{key}", resource.id, place(resource.place.as_deref()))?)
+    })
+    .await?;
+    out.flush()?;
+    let (mut told, mut more) = (0, 0_u64);
+    each(doer, &[Shown::Failed], |resource| {
+        let Some(failure) = resource.failure.filter(|_| told < TOLD) else {
+            more += 1;
+            return Ok(());
+        };
+        told += 1;
+        let advice = Code::parse(&failure.code).map(|code| code.entry().what_you_can_do);
+        let advice = advice.unwrap_or_default();
+        Ok(writeln!(stderr(), "redrive: {}: {}: {} {advice}", resource.id, failure.code, failure.message)?)
+    })
+    .await?;
+    if more > 0 {
+        writeln!(
+            stderr(),
+            "redrive: and {} more failed; --missing FILE writes all of them",
+            HumanCount(more)
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes a manifest of what is missing.
+pub(crate) async fn missing(doer: &Doer, path: &Path) -> Result<(), Stop> {
+    let cannot =
+        |error: std::io::Error| Stop::new(Exit::Failed, format!("cannot write {}: {error}", path.display()));
+    let mut file = tokio::fs::File::create(path).await.map_err(cannot)?;
+    doer.missing(&mut file).await?;
+    file.sync_all().await.map_err(cannot)
+}
+
+/// The sum of it, and how the command ends.
+pub(crate) fn end(seen: &FetchSnapshot, before: u64, again: &str) -> Result<(), Stop> {
+    let stored = seen.resources_completed.saturating_sub(before);
+    let mut parts = vec![format!("{} stored", HumanCount(stored))];
+    if before > 0 {
+        parts.push(format!("{} as they were", HumanCount(before)));
+    }
+    if seen.resources_failed > 0 {
+        let by_code = codes(&seen.failures_by_code);
+        parts.push(format!("{} failed ({by_code})", HumanCount(seen.resources_failed)));
+    }
+    if seen.resources_cancelled > 0 {
+        parts.push(format!("{} cancelled", HumanCount(seen.resources_cancelled)));
+    }
+    let ended = seen.resources_completed + seen.resources_failed + seen.resources_cancelled;
+    let left = seen.resources_total.saturating_sub(ended);
+    if left > 0 {
+        parts.push(format!("{} not done", HumanCount(left)));
+    }
+    let sum = parts.join(", ");
+    if seen.finished_at.is_none() {
+        return Err(Stop::new(Exit::Interrupted, format!("{sum}; {again}")));
+    }
+    if seen.resources_completed < seen.resources_total {
+        return Err(Stop::new(Exit::SomeFailed, sum));
+    }
+    Ok(writeln!(stderr(), "redrive: {sum}")?)
+}
+
+async fn each(
+    doer: &Doer,
+    shown: &[Shown],
+    mut tell: impl FnMut(redrive_api::FetchResource) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut cursor = None;
+    loop {
+        let page = doer.resources(shown, cursor).await?;
+        for resource in page.resources {
+            tell(resource)?;
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}

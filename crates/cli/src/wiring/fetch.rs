@@ -1,0 +1,86 @@
+//! Downloads put together: who fetches, where it goes, and who takes manifests in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_blob::{Blobs, Location};
+use redrive_engine::{Engine, Target};
+use redrive_fetch::{
+    Canceller, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
+    Place as FetchPlace, Places, Starter, Unpacker,
+};
+use redrive_store::Store;
+
+use crate::exit::{Exit, Stop};
+use crate::settings::Fetching;
+
+/// Opens places for files.
+pub(crate) type Opening<'a> = &'a (dyn Fn(&Location) -> Opened<'a> + Sync);
+type Opened<'a> = futures::future::BoxFuture<'a, Result<Arc<dyn Blobs>, Stop>>;
+
+/// What fetch is made of, registered and not yet started.
+pub(crate) struct Fetches {
+    /// Takes manifests in, and tells about their batches.
+    pub(crate) manifests: Manifests,
+    /// Where resources go.
+    pub(crate) places: Places,
+    /// Where manifests are kept.
+    pub(crate) kept: Arc<dyn Blobs>,
+}
+
+/// Registers everything that fetch needs. `destinations` says what a manifest may name.
+pub(crate) async fn register(
+    engine: &Engine,
+    store: &Arc<dyn Store>,
+    fetching: &Fetching,
+    destinations: Destinations,
+    open: Opening<'_>,
+) -> Result<Fetches, Stop> {
+    let failed = |error: &dyn std::fmt::Display| Stop::new(Exit::Failed, error.to_string());
+    let downloads = Downloads::new(fetching.download.clone()).map_err(|error| failed(&error))?;
+    let usual = place(&fetching.to, open).await?;
+    let mut listed = BTreeMap::new();
+    for also in &fetching.also {
+        listed.insert(also.to_string(), place(also, open).await?);
+    }
+    let blobs = open(&fetching.manifests).await?;
+    let places = Places { usual, listed };
+    engine.register(Fetch::new(downloads.clone(), places.clone(), fetching.options(&downloads)));
+    engine.register(Unpacker::new(store.clone(), blobs.clone()));
+    engine.register(Canceller::new(store.clone()));
+    engine.register(Starter::new(store.clone()));
+    let options = ManifestOptions {
+        guard: downloads.guard().clone(),
+        pools: fetching.pools.clone(),
+        ..ManifestOptions::new(destinations)
+    };
+    let manifests = Manifests::new(engine.clone(), blobs.clone(), options);
+    Ok(Fetches { manifests, places, kept: blobs })
+}
+
+/// Removes manifests that no batch needs any more.
+pub(crate) async fn retention(
+    engine: &Engine,
+    store: &Arc<dyn Store>,
+    manifests: Arc<dyn Blobs>,
+    every: Duration,
+) -> Result<(), Stop> {
+    let retention = ManifestRetention::new(store.clone(), manifests, every);
+    engine.permanent("fetch.retention", retention).await.map(drop).map_err(super::engine_stop)
+}
+
+/// The places that a manifest may name, by the names that the workload knows them by.
+pub(crate) fn destinations(fetching: &Fetching) -> Destinations {
+    let listed = fetching.also.iter().map(|also| (also.to_string(), also.clone())).collect();
+    Destinations::new(fetching.to.clone(), listed)
+}
+
+async fn place(location: &Location, open: Opening<'_>) -> Result<FetchPlace, Stop> {
+    let target = match location {
+        Location::Folder(_) => Target::new("disk"),
+        Location::S3 { bucket, .. } => Target::new(format!("bucket:{bucket}")),
+    };
+    let target = target.map_err(|error| Stop::new(Exit::Usage, format!("{location}: {error}")))?;
+    Ok(FetchPlace { blobs: open(location).await?, target })
+}

@@ -1,0 +1,245 @@
+//! `redrive fetch`, on its own and through a server, against an origin that misbehaves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use redrive_lab::origin::{Answer, Origin, body_of};
+use serde_json::Value;
+
+use crate::process::redrive;
+use crate::running::{Running, wait_for};
+
+/// Loopback may be asked, and waits are short.
+const SETTINGS: &[(&str, &str)] =
+    &[("FETCH_ALLOW_PRIVATE", "true"), ("RETRY_BASE_DELAY_MS", "20"), ("RETRY_JITTER_MAX_MS", "10")];
+
+/// An origin with a runtime of its own, and a folder in which commands are run.
+struct World {
+    origin: Origin,
+    home: tempfile::TempDir,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl World {
+    fn new() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let origin = runtime.block_on(Origin::start()).unwrap();
+        Self { origin, home: tempfile::tempdir().unwrap(), _runtime: runtime }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn run(&self, args: &[&str]) -> (Option<i32>, String, String) {
+        self.run_on(args, SETTINGS, None)
+    }
+
+    fn run_on(
+        &self,
+        args: &[&str],
+        settings: &[(&str, &str)],
+        stdin: Option<&str>,
+    ) -> (Option<i32>, String, String) {
+        let mut command = redrive(args);
+        command.current_dir(self.home.path()).envs(settings.iter().copied());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(stdin.unwrap_or_default().as_bytes()).unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// A list of so many addresses, in a file.
+    fn list(&self, name: &str, count: usize) -> Vec<String> {
+        let paths: Vec<String> = (0..count).map(|n| format!("/{name}/{n}.bin")).collect();
+        let urls: Vec<String> = paths.iter().map(|path| self.origin.url(path)).collect();
+        fs::write(self.at(&format!("{name}.txt")), urls.join("\n")).unwrap();
+        paths
+    }
+}
+
+/// The content of every file below a folder.
+fn contents(folder: &Path) -> Vec<Vec<u8>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let hidden = entry.file_name().to_string_lossy().starts_with('.');
+            match path.is_dir() {
+                true if !hidden => folders.push(path),
+                false if !hidden => found.push(fs::read(path).unwrap()),
+                true | false => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn bodies(paths: &[String]) -> Vec<Vec<u8>> {
+    let mut bodies: Vec<Vec<u8>> = paths.iter().map(|path| body_of(path)).collect();
+    bodies.sort();
+    bodies
+}
+
+#[test]
+fn what_is_there_is_stored_what_is_not_is_named_and_only_that_is_asked_for_again() {
+    let world = World::new();
+    world.origin.say("/gone.pdf", [Answer::status(404)]);
+    world.origin.once("/late.pdf", [Answer::status(503), Answer::Reset]);
+    let urls = ["/a.pdf", "/late.pdf", "/gone.pdf"].map(|path| world.origin.url(path));
+    let [a, late, gone] = &urls;
+    let args = ["fetch", a, late, gone, "--to", "out", "--missing", "missing.ndjson"];
+    let (code, out, said) = world.run(&args);
+    assert_eq!(code, Some(7), "{out}{said}");
+    assert_eq!(contents(&world.at("out")), bodies(&["/a.pdf".into(), "/late.pdf".into()]));
+    let line = out.lines().find(|line| line.starts_with(a.as_str())).unwrap();
+    let (_, path) = line.split_once(" → ").unwrap();
+    assert_eq!(fs::read(world.at(path)).unwrap(), body_of("/a.pdf"), "the line says where it is");
+    assert!(said.contains("DOWNLOAD_HTTP_4XX") && said.contains("2 stored, 1 failed"), "{said}");
+    let missing = fs::read_to_string(world.at("missing.ndjson")).unwrap();
+    assert!(missing.contains(gone) && !missing.contains(late.as_str()), "{missing}");
+    assert_eq!(world.origin.count("/gone.pdf"), 1, "no 404 is asked for twice");
+
+    let (code, _, said) = world.run(&args);
+    assert_eq!(
+        (code, world.origin.count("/a.pdf"), world.origin.count("/gone.pdf")),
+        (Some(7), 1, 2),
+        "{said}"
+    );
+    world.origin.say("/gone.pdf", [Answer::Right]);
+    let (code, out, said) = world.run(&["fetch", "--manifest", "missing.ndjson", "--to", "out"]);
+    assert_eq!(code, Some(0), "{out}{said}");
+    assert_eq!(contents(&world.at("out")).len(), 3);
+    let (code, _, said) = world.run(&args);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("1 stored, 2 as they were"), "{said}");
+}
+
+#[test]
+fn a_list_a_document_lines_and_stdin_are_all_taken_and_json_tells_everything() {
+    let world = World::new();
+    world.list("list", 3);
+    let url = world.origin.url("/one.pdf");
+    let document =
+        format!("{{\n\"manifest_version\": 1,\n\"resources\": [{{\"id\": \"one\", \"url\": \"{url}\"}}]}}");
+    fs::write(world.at("m.json"), document).unwrap();
+    let (code, out, said) = world.run(&["fetch", "--manifest", "list.txt", "--to", "a"]);
+    assert_eq!((code, contents(&world.at("a")).len()), (Some(0), 3), "{out}{said}");
+    let (code, out, said) = world.run(&["fetch", "--manifest", "m.json", "--to", "b", "--json"]);
+    assert_eq!(code, Some(0), "{out}{said}");
+    let line: BTreeMap<String, Value> = serde_json::from_str(out.trim()).unwrap();
+    assert_eq!((&line["id"], &line["status"]), (&"one".into(), &"complete".into()));
+    assert_eq!(fs::read(world.at("b").join(line["key"].as_str().unwrap())).unwrap(), body_of("/one.pdf"));
+    let lines = format!("{{\"id\":\"x\",\"url\":\"{url}\",\"tags\":{{\"k\":\"v\"}}}}\n");
+    let args = ["fetch", "--manifest", "-", "--to", "c", "--json"];
+    let (code, out, said) = world.run_on(&args, SETTINGS, Some(&lines));
+    assert_eq!(code, Some(0), "{out}{said}");
+    assert!(out.contains(r#""tags":{"k":"v"}"#), "{out}");
+}
+
+#[test]
+fn what_must_not_be_asked_is_refused_with_its_line_before_anything_is_fetched() {
+    let world = World::new();
+    let url = world.origin.url("/a");
+    let (code, _, said) = world.run_on(&["fetch", "https://example.com/", &url, "--to", "out"], &[], None);
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    assert!(
+        said.contains("line 3") && said.contains("url") && said.contains("nothing was fetched"),
+        "{said}"
+    );
+    assert_eq!((world.origin.requests(), contents(&world.at("out")).len()), (0, 0));
+    fs::write(world.at("bad.json"), "{\"manifest_version\": 1, \"resources\": [{\"id\": 7}]}").unwrap();
+    let (code, _, said) = world.run(&["fetch", "--manifest", "bad.json", "--to", "out"]);
+    assert_eq!(code, Some(2), "{said}");
+    let (code, _, said) = world.run(&["fetch", "--manifest", "nowhere.json"]);
+    assert_eq!((code, said.lines().count()), (Some(3), 1), "{said}");
+    let (code, _, _) = world.run(&["fetch"]);
+    assert_eq!(code, Some(2));
+}
+
+/// Also covers: a kill -9 in the middle of many downloads.
+#[test]
+fn killed_in_the_middle_the_same_command_goes_on_and_asks_for_nothing_that_is_stored() {
+    let world = World::new();
+    let paths = world.list("many", 400);
+    for path in &paths {
+        world.origin.say(path, [Answer::Drip(body_of(path), 200, Duration::from_millis(5))]);
+    }
+    let list = world.at("many.txt").display().to_string();
+    let (out, data) = (world.at("out").display().to_string(), world.at("data").display().to_string());
+    let args = ["fetch", "--manifest", &list, "--to", &out, "--data-dir", &data];
+    let mut running = Running::start(&args, SETTINGS);
+    wait_for("some are stored", || (contents(&world.at("out")).len() > 60).then_some(()));
+    running.signal("-KILL");
+    assert_eq!(running.ended(), None, "a signal has no code");
+    let stored = contents(&world.at("out")).len();
+    assert!(stored < 400, "it was killed in the middle");
+    let before = world.origin.requests();
+    let (code, told, said) = world.run(&args);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(contents(&world.at("out")), bodies(&paths));
+    assert_eq!(told.lines().count(), 400, "every resource is told once");
+    let again = before + (world.origin.requests() - before) - 400;
+    assert!(again <= 2 * 64, "only what was under way is asked for again, not {again}");
+}
+
+#[test]
+fn interrupted_it_says_how_to_go_on() {
+    let world = World::new();
+    let paths = world.list("slow", 50);
+    for path in &paths {
+        world.origin.say(path, [Answer::Silence]);
+    }
+    world.origin.say(&paths[0], [Answer::Right]);
+    let list = world.at("slow.txt").display().to_string();
+    let (out, data) = (world.at("out").display().to_string(), world.at("data").display().to_string());
+    let args = ["fetch", "--manifest", &list, "--to", &out, "--data-dir", &data];
+    let settings = [SETTINGS, &[("DRAIN_TIMEOUT_SEC", "0.1")]].concat();
+    let mut running = Running::start(&args, &settings);
+    wait_for("one is stored", || (contents(&world.at("out")).len() == 1).then_some(()));
+    running.signal("-INT");
+    let code = running.ended();
+    let said = running.err();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("1 stored, 49 not done; the same command goes on from here"), "{said}");
+    for path in &paths {
+        world.origin.say(path, [Answer::Right]);
+    }
+    let (code, _, said) = world.run(&args);
+    assert_eq!((code, contents(&world.at("out")).len()), (Some(0), 50), "{said}");
+}
+
+#[test]
+fn through_a_server_the_same_is_told_and_the_objects_lie_there() {
+    let world = World::new();
+    world.origin.say("/gone", [Answer::status(404)]);
+    let data = world.at("data");
+    let server = Running::serve(&data, SETTINGS);
+    let url = format!("http://{}", server.address());
+    let (a, gone) = (world.origin.url("/a"), world.origin.url("/gone"));
+    let data_dir = data.display().to_string();
+    let args = ["fetch", &a, &gone, "--server", &url, "--data-dir", &data_dir, "--missing", "m.ndjson"];
+    let (code, out, said) = world.run(&args);
+    assert_eq!(code, Some(7), "{out}{said}");
+    assert!(
+        out.contains(&a) && said.contains("DOWNLOAD_HTTP_4XX") && said.contains("1 stored, 1 failed"),
+        "{said}"
+    );
+    assert_eq!(contents(&data.join("fetched")), [body_of("/a")]);
+    assert!(fs::read_to_string(world.at("m.ndjson")).unwrap().contains(&gone));
+    let (code, _, said) = world.run(&["fetch", "ftp://x/", "--server", &url, "--data-dir", &data_dir]);
+    assert_eq!(code, Some(2), "{said}");
+    // Near a server nobody has to name it.
+    let (code, _, said) = world.run(&["fetch", &world.origin.url("/b"), "--data-dir", &data_dir]);
+    assert_eq!((code, contents(&data.join("fetched")).len()), (Some(0), 2), "{said}");
+}

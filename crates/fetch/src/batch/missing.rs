@@ -1,0 +1,173 @@
+//! What is missing: a manifest of exactly the resources of a batch that are not stored, ready to be handed in again.
+//!
+//! It has the real URLs and headers, so it is for the owner and operators only. While the batch runs it names what is not stored yet;
+//! what was not unpacked yet comes from the stored manifest. It is streamed: a page of members is in memory, not a million.
+
+use bytes::Bytes;
+use futures::stream::{BoxStream, StreamExt};
+use futures::{TryStreamExt, stream};
+use redrive_engine::model::Shown;
+use redrive_engine::model::batch::EndRule;
+use redrive_engine::store::{BatchRow, JobFilter, PageRequest, StoreError};
+use redrive_engine::{BatchId, Failure, member_number};
+
+use crate::input::Resource;
+use crate::manifest::{About, Chunks, Entry, Format, Head, Manifests, Position, Rule, unpack_id};
+
+/// As a document unless there are more.
+const AS_JSON: u64 = 1_000;
+/// So many rows of a stored manifest at a time.
+const CHUNK: usize = 500;
+/// Everything but `complete`.
+const NOT_STORED: [Shown; 8] = [
+    Shown::Queued,
+    Shown::Scheduled,
+    Shown::WaitingRetry,
+    Shown::WaitingBatch,
+    Shown::Held,
+    Shown::Processing,
+    Shown::Failed,
+    Shown::Cancelled,
+];
+
+/// A manifest of what is missing.
+pub struct Missing {
+    /// How it is written.
+    pub format: Format,
+    /// How many resources were missing when it was begun.
+    pub count: u64,
+    /// Its bytes. An error in the middle means that it is not whole.
+    pub bytes: BoxStream<'static, Result<Bytes, Failure>>,
+}
+
+impl std::fmt::Debug for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Missing")
+            .field("format", &self.format)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Manifests {
+    /// What of a batch is not stored, in this format, or in the one that fits.
+    #[must_use]
+    pub fn missing(&self, row: &BatchRow, format: Option<Format>) -> Missing {
+        let about = About::of(row);
+        let total = about.as_ref().map_or(0, |about| u64::from(about.resource_count)).max(row.counters.total);
+        let count = total.saturating_sub(row.counters.ok);
+        let format = format.unwrap_or(if count <= AS_JSON { Format::Json } else { Format::Ndjson });
+        let head = Head {
+            end_rule: match row.end_rule {
+                EndRule::Strict => None,
+                EndRule::Tolerant => Some(Rule::Tolerant),
+            },
+            to: about.as_ref().and_then(|about| about.to.clone()),
+            proxy_pool: about.as_ref().and_then(|about| about.proxy_pool.clone()),
+            metadata: about.as_ref().and_then(|about| about.metadata.clone()),
+            ..Head::default()
+        };
+        let members = self.members_not_stored(row.id, row.counters.total);
+        let entries = if row.sealed { members } else { members.chain(self.not_unpacked(row)).boxed() };
+        Missing { format, count, bytes: written(format, &head, entries) }
+    }
+
+    /// Members that are not complete, of the first so many.
+    fn members_not_stored(&self, batch: BatchId, upto: u64) -> Entries {
+        let store = self.engine.store().clone();
+        stream::try_unfold(Some(None), move |cursor: Option<Option<String>>| {
+            let store = store.clone();
+            async move {
+                let Some(cursor) = cursor else { return Ok(None) };
+                let filter =
+                    JobFilter { batch: Some(batch), shown: NOT_STORED.to_vec(), ..JobFilter::default() };
+                let page = store.jobs(filter, PageRequest { limit: 200, cursor }).await.map_err(lost)?;
+                // What was added since is told as not unpacked.
+                let known = |n: Option<u32>| n.is_none_or(|n| u64::from(n) < upto);
+                let rows = page.rows.iter().map(|row| row.id);
+                let jobs: Vec<_> = rows.filter(|id| known(member_number(batch, *id))).collect();
+                let mut entries = Vec::with_capacity(jobs.len());
+                for payload in store.payloads(jobs).await.map_err(lost)?.into_iter().flatten() {
+                    let resource: Resource = serde_json::from_slice(&payload.input)
+                        .map_err(|error| Failure::new(redrive_engine::Code::SystemUndecodable, error))?;
+                    entries.push(Entry::of(resource));
+                }
+                Ok(Some((entries, page.next.map(Some))))
+            }
+        })
+        .boxed()
+    }
+
+    /// Resources of the stored manifest that are no members yet.
+    fn not_unpacked(&self, row: &BatchRow) -> Entries {
+        let (store, blobs) = (self.engine.store().clone(), self.blobs.clone());
+        let (batch, added) = (row.id, row.counters.total);
+        let key = About::of(row).map(|about| about.manifest_key).unwrap_or_default();
+        let opened = async move {
+            let payload = store.payload(unpack_id(batch)).await.map_err(lost)?;
+            let state = payload.and_then(|payload| payload.state);
+            let noted: Position =
+                state.and_then(|state| serde_json::from_slice(&state).ok()).unwrap_or_default();
+            // The note may be older than the count, or younger; never is anything between them lost.
+            let from = if u64::from(noted.next) <= added { noted } else { Position::default() };
+            let chunks = Chunks::from(&*blobs, &key, from.offset).await?;
+            let skip = usize::try_from(added - u64::from(from.next)).unwrap_or(usize::MAX);
+            Ok::<_, Failure>(stream::try_unfold((chunks, from.offset, skip), rest))
+        };
+        stream::once(opened).try_flatten().boxed()
+    }
+}
+
+/// The next entries of a stored manifest behind those that are passed over.
+async fn rest(
+    (mut chunks, mut offset, mut skip): (Chunks, u64, usize),
+) -> Result<Option<(Vec<Entry>, (Chunks, u64, usize))>, Failure> {
+    let mut entries = chunks.entries(CHUNK, &mut offset).await?;
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let passed = skip.min(entries.len());
+    entries.drain(..passed);
+    skip -= passed;
+    Ok(Some((entries, (chunks, offset, skip))))
+}
+
+/// Resources, some at a time.
+type Entries = BoxStream<'static, Result<Vec<Entry>, Failure>>;
+
+fn lost(error: StoreError) -> Failure {
+    Failure::new(error.code(), error)
+}
+
+/// The bytes of a manifest.
+fn written(format: Format, head: &Head, entries: Entries) -> BoxStream<'static, Result<Bytes, Failure>> {
+    let head = serde_json::to_string(head).unwrap_or_default();
+    let (before, between, after) = match format {
+        Format::Ndjson => (format!("{head}\n"), "\n", ""),
+        // The head is an object with at least its version.
+        Format::Json => {
+            (format!("{},\"resources\":[", head.strip_suffix('}').unwrap_or_default()), ",", "]}\n")
+        }
+    };
+    let mut first = true;
+    let body = entries.map_ok(move |entries| {
+        let mut text = String::new();
+        for entry in entries {
+            match (format, std::mem::take(&mut first)) {
+                (Format::Json, false) => text.push_str(between),
+                (Format::Json, true) | (Format::Ndjson, _) => {}
+            }
+            text.push_str(&serde_json::to_string(&entry).unwrap_or_default());
+            if format == Format::Ndjson {
+                text.push_str(between);
+            }
+        }
+        Bytes::from(text)
+    });
+    let edge = |text: String| stream::once(async move { Ok(Bytes::from(text)) });
+    edge(before)
+        .chain(body)
+        .chain(edge(after.to_owned()))
+        .try_filter(|bytes| std::future::ready(!bytes.is_empty()))
+        .boxed()
+}

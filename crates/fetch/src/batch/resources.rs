@@ -1,0 +1,73 @@
+//! The resources of a batch, page by page.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use redrive_api::{FetchResource, FetchResources, ResourceFailure};
+use redrive_engine::model::redact::redact;
+use redrive_engine::model::State;
+use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
+
+use super::failed;
+use crate::input::Resource;
+use crate::made::Made;
+use crate::manifest::Manifests;
+
+/// So many looks at attempts at once.
+const AT_ONCE: usize = 8;
+
+impl Manifests {
+    /// One page of the members of a batch, in these states or in any, with no secret of theirs. While a large manifest is being unpacked
+    /// its last resources are not members yet.
+    pub async fn resources(
+        &self,
+        wanted: JobFilter,
+        page: PageRequest,
+    ) -> Result<FetchResources, StoreError> {
+        let store = self.engine.store();
+        let page = store.jobs(wanted, page).await?;
+        let payloads = store.payloads(page.rows.iter().map(|row| row.id).collect()).await?;
+        let rows = page.rows.into_iter().zip(payloads);
+        let resources = stream::iter(rows).map(|(row, payload)| async move {
+            let resource = payload.and_then(|payload| serde_json::from_slice(&payload.input).ok());
+            Ok::<_, StoreError>(view(&row, resource, self.failure(&row).await?))
+        });
+        let resources = resources.buffered(AT_ONCE).try_collect().await?;
+        Ok(FetchResources { resources, next_cursor: page.next })
+    }
+
+    /// What went wrong last with a member that is not stored.
+    async fn failure(&self, row: &JobRow) -> Result<Option<ResourceFailure>, StoreError> {
+        // What has not run has no attempts.
+        if row.state == State::Complete || (row.failure_code.is_none() && row.token.0 == 0) {
+            return Ok(None);
+        }
+        let newest = failed::newest(&**self.engine.store(), row.id).await?;
+        let found = newest.or_else(|| row.failure_code.map(|code| failed::of(code, None)));
+        Ok(found.map(|failed| ResourceFailure {
+            code: failed.code,
+            message: failed.message,
+            context: failed.context,
+        }))
+    }
+}
+
+fn view(row: &JobRow, resource: Option<Resource>, failure: Option<ResourceFailure>) -> FetchResource {
+    let made = row.result.as_deref().and_then(Made::parse);
+    let (id, url, tags, place) = match resource {
+        Some(resource) => (resource.id, redact(&resource.url), resource.tags, resource.place),
+        None => (row.label.clone().unwrap_or_default(), String::new(), Default::default(), None),
+    };
+    FetchResource {
+        id,
+        job_id: row.id.to_string(),
+        url,
+        status: row.shown.as_str().to_owned(),
+        place: made.as_ref().map_or(place, |made| made.place.clone()),
+        key: made.as_ref().map(|made| made.key.clone()),
+        bytes: made.as_ref().map(|made| made.bytes),
+        sha256: made.as_ref().map(|made| made.sha256.to_string()),
+        content_type: made.and_then(|made| made.content_type),
+        tags,
+        attempts: row.attempt,
+        failure,
+    }
+}

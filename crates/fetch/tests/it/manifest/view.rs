@@ -1,0 +1,127 @@
+//! What is told about a batch: exact, without secrets; and what is missing can be handed in again.
+
+use redrive_engine::By;
+use redrive_engine::model::Shown;
+use redrive_engine::store::PageRequest;
+use redrive_fetch::{Format, Handing};
+
+use super::kit::{JSON, Kit, NDJSON, eventually, lines, of_ann, stores};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_where() {
+    for store in stores().await {
+        let kit = Kit::on(store).await;
+        let accepted = kit
+            .accept(&lines(20).replace(".example/", ".example/x?key=SECRET&n="), NDJSON, of_ann(None))
+            .await
+            .unwrap();
+        kit.register();
+        let running = kit.engine.start();
+        let row = kit.ended(accepted.batch).await;
+        let snapshot = kit.manifests.snapshot(&row).await.unwrap();
+        assert_eq!((snapshot.status.as_str(), snapshot.resources_total), ("failed", 20));
+        assert_eq!((snapshot.resources_completed, snapshot.resources_failed, snapshot.bytes), (18, 2, 180));
+        assert_eq!(
+            snapshot.failures_by_code.into_iter().collect::<Vec<_>>(),
+            [("DOWNLOAD_HTTP_4XX".into(), 2)]
+        );
+        let error = snapshot.last_error.unwrap();
+        assert!(error.message.starts_with("GET https://") && !error.message.contains("SECRET"), "{error:?}");
+        assert_eq!(
+            serde_json::to_string(&error.context).unwrap(),
+            r#"{"attempt":1,"proxy":null,"status":404}"#
+        );
+        let letter = kit.store.dead_letter(redrive_engine::model::Offset(snapshot.dlq_offset.unwrap())).await;
+        assert!(letter.unwrap().is_some());
+
+        let page = |limit, cursor| PageRequest { limit, cursor };
+        let failed =
+            kit.manifests.resources(accepted.batch, vec![Shown::Failed], page(50, None)).await.unwrap();
+        let ids: Vec<&str> = failed.resources.iter().map(|resource| resource.id.as_str()).collect();
+        assert_eq!(ids, ["no-19", "no-9"]);
+        let failure = failed.resources[0].failure.clone().unwrap();
+        assert_eq!((failure.code.as_str(), &failure.context["status"]), ("DOWNLOAD_HTTP_4XX", &404.into()));
+        let mut all = Vec::new();
+        let mut cursor = None;
+        loop {
+            let part = kit.manifests.resources(accepted.batch, Vec::new(), page(7, cursor)).await.unwrap();
+            all.extend(part.resources);
+            cursor = part.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(all.len(), 20);
+        let stored = all.iter().find(|resource| resource.id == "yes-0").unwrap();
+        assert_eq!((stored.status.as_str(), stored.bytes, stored.attempts), ("complete", Some(10), 1));
+        assert_eq!(stored.content_type.as_deref(), Some("image/jpeg"));
+        assert_eq!(stored.key.as_deref(), Some(format!("{}/yes-0", accepted.batch).as_str()));
+        assert!(!format!("{all:?}{snapshot_again:?}", snapshot_again = error).contains("SECRET"));
+        running.drain().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_missing_is_a_manifest_that_can_be_handed_in_again() {
+    for store in stores().await {
+        let kit = Kit::on(store).await;
+        let head = "{\"manifest_version\":1,\"to\":\"a/b\",\"proxy_pool\":\"eu\",\"end_rule\":\"tolerant\",\"metadata\":{\"a\":{}}}\n";
+        let one = "{\"id\":\"no-x\",\"url\":\"https://a.example/?t=SECRET\",\"headers\":{\"authorization\":\"Bearer SECRET\"},\
+                   \"sha256\":\"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\",\"tags\":{\"k\":\"v\"}}\n";
+        let text = format!("{head}{one}{}", lines(30));
+        let accepted = kit.accept(&text, NDJSON, of_ann(None)).await.unwrap();
+        let waiting = kit.missing_ids(accepted.batch).await;
+        assert_eq!(waiting.len(), 31, "nothing is stored yet");
+        kit.register();
+        let running = kit.engine.start();
+        kit.ended(accepted.batch).await;
+        running.drain().await;
+        let expected = ["no-19", "no-29", "no-9", "no-x"];
+        assert_eq!(kit.missing_ids(accepted.batch).await, expected);
+        let document = kit.missing(accepted.batch, None).await;
+        let json: serde_json::Value = serde_json::from_str(&document).unwrap();
+        assert_eq!(json["resources"].as_array().unwrap().len(), 4);
+        for (format, shape) in [(Format::Json, JSON), (Format::Ndjson, NDJSON)] {
+            let text = kit.missing(accepted.batch, Some(format)).await;
+            assert!(text.contains("Bearer SECRET") && text.contains("t=SECRET"), "{text}");
+            let again = kit.accept(&text, shape, Handing::default()).await.unwrap();
+            assert_eq!(again.resource_count, 4);
+            let (first, second) = (kit.row(accepted.batch).await, kit.row(again.batch).await);
+            assert_eq!(first.end_rule, second.end_rule);
+            let about = |row| redrive_fetch::About::of(row).unwrap();
+            let (first, second) = (about(&first), about(&second));
+            assert_eq!(
+                (first.to, first.proxy_pool, first.metadata),
+                (second.to, second.proxy_pool, second.metadata)
+            );
+            assert_eq!(kit.missing_ids(again.batch).await, expected);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_missing_of_a_batch_that_is_complete_and_a_retry_counts_again() {
+    let kit = Kit::new().await;
+    let text = "{\"id\":\"a\",\"url\":\"https://a.example/\"}\n";
+    let accepted = kit.accept(text, NDJSON, of_ann(None)).await.unwrap();
+    kit.register();
+    let running = kit.engine.start();
+    let row = kit.ended(accepted.batch).await;
+    assert_eq!(kit.manifests.snapshot(&row).await.unwrap().status, "complete");
+    assert_eq!(kit.missing(accepted.batch, None).await, "{\"manifest_version\":1,\"resources\":[]}\n");
+
+    let bad = kit.accept(&lines(10), NDJSON, of_ann(None)).await.unwrap();
+    kit.ended(bad.batch).await;
+    let failed =
+        kit.manifests.resources(bad.batch, vec![Shown::Failed], PageRequest::default()).await.unwrap();
+    let job = failed.resources[0].job_id.parse().unwrap();
+    kit.engine.retry(vec![job], &By::new("ann")).await.unwrap();
+    let row = eventually(async || {
+        Some(kit.ended(bad.batch).await).filter(|row| row.dead_offset.is_some_and(|offset| offset.0 > 1))
+    })
+    .await;
+    let snapshot = kit.manifests.snapshot(&row).await.unwrap();
+    assert_eq!((snapshot.resources_completed, snapshot.resources_failed), (9, 1));
+    assert_eq!(snapshot.failures_by_code["DOWNLOAD_HTTP_4XX"], 1);
+    running.drain().await;
+}

@@ -1,0 +1,113 @@
+//! `POST /api/fetch`: a manifest comes in, a batch goes out. It is judged while it streams; what is refused or breaks off leaves nothing.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use redrive_api::{FetchManifest, FetchReply, Problem, ProblemError};
+use redrive_door::TooSlow;
+use redrive_fetch::{AcceptError, Handing, ManifestProblem, ManifestProblems, Spot};
+use redrive_model::Code;
+
+use super::shape;
+use crate::app::App;
+use crate::deadline::to_its_end;
+use crate::refusal::Refusal;
+use crate::session::Guest;
+use crate::upload::{admit_manifest, announced, idempotency_key};
+
+/// Takes a manifest and makes a batch of it.
+#[utoipa::path(post, path = "/api/fetch", tag = "fetch",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat"),
+        ("Content-Encoding" = Option<String>, Header, description = "gzip, or nothing")),
+    request_body(description = "A JSON document of up to 1,000 resources, or NDJSON of up to 1,000,000, one a line; the first line may hold the other fields",
+        content((FetchManifest = "application/json"), (String = "application/x-ndjson",
+            example = "{\"manifest_version\":1,\"end_rule\":\"tolerant\"}\n{\"id\":\"cat-1\",\"url\":\"https://images.example/cats/1.jpg\"}\n"))),
+    responses(
+        (status = 202, description = "Accepted: a batch", body = FetchReply),
+        (status = 400, description = "VALIDATION_*, with line or resource and field of each flaw in `errors`", body = Problem, content_type = "application/problem+json"),
+        (status = 408, description = "REQUEST_TIMEOUT", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "VALIDATION_TOO_LARGE, VALIDATION_TOO_MANY", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "IDEMPOTENCY_MISMATCH", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "RATE_LIMITED", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "STORAGE_UNAVAILABLE, SYSTEM_UNAVAILABLE after three quick tries; OVERLOADED", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn post(
+    State(app): State<App>,
+    guest: Guest,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let manifests = app.desk().manifests()?.clone();
+    let shape = shape::of_request(&headers)?;
+    let key = idempotency_key(&headers)?;
+    let announced = announced(&headers);
+    let limit = manifests.options().limits.encoded_bytes;
+    if announced.is_some_and(|bytes| bytes > limit) {
+        let text = format!("The manifest is larger than {limit} bytes: send it in parts.");
+        return Err(Refusal::new(Code::ValidationTooLarge, text));
+    }
+    let place = admit_manifest(&app, &guest, announced.unwrap_or(0)).await?;
+    let body = body.into_data_stream();
+    let received = manifests.receive(body, shape, &Handing::default()).await.map_err(refused)?;
+    let accepted = to_its_end(async move {
+        let session = guest.keep(&app).await?;
+        let accepted = app.desk().hand_in_manifest(&session, received, key).await.map_err(refused)?;
+        drop(place);
+        tracing::info!(event = "fetch.accepted", batch = %accepted.batch, resources = accepted.resource_count, replayed = accepted.replayed);
+        Ok(accepted)
+    })
+    .await?;
+    let reply = FetchReply {
+        job_id: accepted.batch.to_string(),
+        manifest_key: accepted.manifest_key,
+        resource_count: accepted.resource_count,
+    };
+    let location = format!("/api/fetch/{}", reply.job_id);
+    Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(reply)).into_response())
+}
+
+pub(crate) fn refused(error: AcceptError<axum::Error>) -> Refusal {
+    match error {
+        AcceptError::Body(error) if TooSlow::is_cause_of(&error) => {
+            Refusal::new(Code::RequestTimeout, "The manifest came too slowly.")
+        }
+        AcceptError::Body(_) => Refusal::new(Code::ValidationMalformed, "The body breaks off."),
+        AcceptError::Refused(problems) => flawed(&problems),
+        AcceptError::Mismatch => {
+            Refusal::new(Code::IdempotencyMismatch, "This idempotency key was used for another request.")
+        }
+        AcceptError::Unavailable(failure) => {
+            tracing::warn!(event = "fetch.unavailable", code = failure.code.name(), "{}", failure.message);
+            let text = "The manifest was not accepted, also after three tries. Send it again in a moment, with the same Idempotency-Key.";
+            Refusal::new(failure.code, text)
+        }
+    }
+}
+
+/// What is wrong, each with its place. The first one decides.
+fn flawed(problems: &ManifestProblems) -> Refusal {
+    let first = problems.problems.first().map(ToString::to_string).unwrap_or_default();
+    let more = match problems.problems.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let errors = problems.problems.iter().map(one).collect();
+    Refusal::new(problems.code(), format!("{first}{more}.")).errors(errors)
+}
+
+fn one(problem: &ManifestProblem) -> ProblemError {
+    let (line, resource) = match problem.spot {
+        Spot::Whole => (None, None),
+        Spot::Line(line) => (Some(line), None),
+        Spot::Resource(n) => (None, Some(n as u64)),
+    };
+    ProblemError {
+        code: problem.code.name().to_owned(),
+        line,
+        resource,
+        field: problem.field.clone(),
+        detail: problem.reason.clone(),
+    }
+}

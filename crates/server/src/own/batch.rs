@@ -1,0 +1,178 @@
+//! A batch of downloads that whoever asks may see, and what may be done with it.
+
+use std::ops::Deref;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use redrive_api::{FetchBatch, FetchResources, FetchSnapshot};
+use redrive_engine::store::{BatchFailures, BatchRow, JobFilter, JobRow, PageRequest};
+use redrive_engine::{By, Engine};
+use redrive_fetch::{AcceptError, Accepted, Format, Handing, Manifests, Missing, Received, summary};
+use redrive_model::{BatchId, BatchState, Code, Shown};
+
+use super::Desk;
+use crate::app::App;
+use crate::refusal::Refusal;
+use crate::session::{Session, Visit};
+
+/// A batch that the session that asks may see. It reads like its row.
+#[derive(Clone)]
+pub(crate) struct OwnedBatch {
+    engine: Engine,
+    manifests: Manifests,
+    session: Session,
+    row: BatchRow,
+}
+
+impl Deref for OwnedBatch {
+    type Target = BatchRow;
+
+    fn deref(&self) -> &BatchRow {
+        &self.row
+    }
+}
+
+/// One page of a session's batches.
+pub(crate) struct BatchPage {
+    pub(crate) batches: Vec<FetchBatch>,
+    pub(crate) next: Option<String>,
+}
+
+impl Desk {
+    /// Who takes manifests in, where this server does.
+    pub(crate) fn manifests(&self) -> Result<&Manifests, Refusal> {
+        let none =
+            || Refusal::new(Code::NotFound, "This server does not fetch: it has no place for objects.");
+        self.fetch.as_ref().map(|fetch| &fetch.manifests).ok_or_else(none)
+    }
+
+    /// A batch that this session may see; the same refusal for one of somebody else and for none.
+    pub(crate) async fn batch(&self, session: &Session, id: BatchId) -> Result<OwnedBatch, Refusal> {
+        let manifests = self.manifests()?.clone();
+        let row = manifests.batch(id).await?;
+        match row.filter(|row| session.may_see(row.owner.as_ref())) {
+            Some(row) => {
+                Ok(OwnedBatch { engine: self.engine.clone(), manifests, session: session.clone(), row })
+            }
+            None => Err(session.missing()),
+        }
+    }
+
+    /// A page of the batches that this session may see: its own, for operators all.
+    pub(crate) async fn batches(&self, session: &Session, page: PageRequest) -> Result<BatchPage, Refusal> {
+        let owner = (!session.is_operator()).then(|| session.owner().clone());
+        let page = self.manifests()?.batches(owner, page).await?;
+        let batches = page.rows.iter().map(|row| FetchBatch {
+            owner: row.owner.as_ref().filter(|_| session.is_operator()).map(ToString::to_string),
+            ..summary(row)
+        });
+        Ok(BatchPage { batches: batches.collect(), next: page.next })
+    }
+
+    /// How many of this session's newest batches have not ended; at most a page is looked at.
+    pub(crate) async fn live_batches(&self, session: &Session) -> Result<usize, Refusal> {
+        Ok(self.own_live(session).await?.len())
+    }
+
+    /// Stops every batch of this session that has not ended.
+    pub(crate) async fn cancel_batches(&self, session: &Session) -> Result<(), Refusal> {
+        let Ok(manifests) = self.manifests() else { return Ok(()) };
+        for id in self.own_live(session).await? {
+            // It may have ended meanwhile, which is as good.
+            let _ = manifests.cancel(id, &By::new(session.actor())).await;
+        }
+        Ok(())
+    }
+
+    async fn own_live(&self, session: &Session) -> Result<Vec<BatchId>, Refusal> {
+        let page = PageRequest { limit: 200, cursor: None };
+        let page = self.manifests()?.batches(Some(session.owner().clone()), page).await?;
+        let live = page.rows.iter().filter(|row| row.state == BatchState::Processing);
+        Ok(live.map(|row| row.id).collect())
+    }
+
+    /// Hands in a manifest that was read, for this session.
+    pub(crate) async fn hand_in_manifest(
+        &self,
+        session: &Session,
+        received: Received,
+        idempotency_key: Option<String>,
+    ) -> Result<Accepted, AcceptError<axum::Error>> {
+        let Ok(manifests) = self.manifests() else { return Err(AcceptError::Mismatch) };
+        let how = Handing { owner: Some(session.owner().clone()), idempotency_key, batch: None };
+        manifests.commit(received, how).await
+    }
+}
+
+impl OwnedBatch {
+    /// How it is.
+    pub(crate) async fn snapshot(&self) -> Result<FetchSnapshot, Refusal> {
+        let snapshot = self.manifests.snapshot(&self.row).await?;
+        Ok(FetchSnapshot { owner: snapshot.owner.filter(|_| self.session.is_operator()), ..snapshot })
+    }
+
+    /// One page of its resources.
+    pub(crate) async fn resources(
+        &self,
+        wanted: &JobFilter,
+        page: PageRequest,
+    ) -> Result<FetchResources, Refusal> {
+        let wanted = JobFilter { batch: Some(self.row.id), ..wanted.clone() };
+        Ok(self.manifests.resources(wanted, page).await?)
+    }
+
+    /// Some of its members in these states, and whether there are more.
+    pub(crate) async fn under_way(&self, shown: Vec<Shown>) -> Result<(Vec<JobRow>, bool), Refusal> {
+        let wanted = JobFilter { batch: Some(self.row.id), shown, ..JobFilter::default() };
+        let page = self.engine.store().jobs(wanted, PageRequest { limit: 200, cursor: None }).await?;
+        Ok((page.rows, page.next.is_some()))
+    }
+
+    /// What failed in it, by minute and code.
+    pub(crate) async fn failures(&self) -> Result<Vec<BatchFailures>, Refusal> {
+        Ok(self.engine.batch_failures(self.row.id).await?)
+    }
+
+    /// Asks for everything that failed of it to be tried again.
+    pub(crate) async fn start_again(&self) -> Result<(), Refusal> {
+        Ok(self.manifests.again(self.row.id, &By::new(self.session.actor())).await?)
+    }
+
+    /// What of it is not stored, with the real URLs and headers.
+    pub(crate) fn missing(&self, format: Option<Format>) -> Missing {
+        self.manifests.missing(&self.row, format)
+    }
+
+    /// As it is now.
+    pub(crate) async fn again(&self) -> Result<Self, Refusal> {
+        match self.manifests.batch(self.row.id).await? {
+            Some(row) => Ok(Self { row, ..self.clone() }),
+            None => Err(self.session.missing()),
+        }
+    }
+
+    /// Asks for it to be stopped.
+    pub(crate) async fn cancel(&self) -> Result<(), Refusal> {
+        if self.row.state != BatchState::Processing {
+            let text = format!("A batch that is {} does not take that.", self.row.state.as_str());
+            return Err(Refusal::new(Code::ConflictState, text));
+        }
+        Ok(self.manifests.cancel(self.row.id, &By::new(self.session.actor())).await?)
+    }
+}
+
+/// The batch that the path names, for the session that asks. No session, no batch, somebody else's batch: all alike.
+impl FromRequestParts<App> for OwnedBatch {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let visit = Visit::from_request_parts(parts, app).await?;
+        let Some(session) = visit.known(app).await? else { return Err(Refusal::forbidden()) };
+        let id = Path::<String>::from_request_parts(parts, app).await.ok();
+        let id = id.and_then(|Path(text)| text.parse::<BatchId>().ok());
+        match id {
+            Some(id) => app.desk().batch(&session, id).await,
+            None => Err(session.missing()),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! One batch: how far it is, what failed and when, whom it waits for, and its resources.
+
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use maud::{Markup, html};
+use redrive_api::FetchSnapshot;
+use redrive_model::{BatchState, Code, Shown};
+
+use super::super::banner::banner;
+use super::super::layout::{Place, Shell, sentences};
+use super::super::words::{self, number, time, time_exactly};
+use super::failures::Failures;
+use super::hosts::Hosts;
+use super::outcome::{Outcome, shown, state};
+use super::resources::Shelf;
+use crate::app::App;
+use crate::jobs::filter;
+use crate::own::OwnedBatch;
+use crate::refusal::Refusal;
+
+/// What has not ended.
+const UNDER_WAY: [Shown; 5] =
+    [Shown::Processing, Shown::Held, Shown::WaitingRetry, Shown::Queued, Shown::Scheduled];
+
+/// The page, or the part of it that is kept fresh.
+pub(in crate::pages) async fn page(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    batch: OwnedBatch,
+) -> Result<Response, Refusal> {
+    let piece = piece(&app, &batch, query.as_deref()).await?;
+    if super::super::wants_piece(&headers) {
+        return Ok(super::super::html(piece));
+    }
+    let title = title(&batch);
+    Ok(Shell::new(&title).at(Place::Fetch).live(banner(&app).await, "/live").page(&piece))
+}
+
+/// How far it is comes first: a tab shows the beginning.
+fn title(batch: &OwnedBatch) -> String {
+    let counters = &batch.counters;
+    match batch.state {
+        BatchState::Processing => {
+            format!("{} of {} stored · Fetch", number(counters.ok), number(counters.total))
+        }
+        ended => format!("{}: {} resources", words::state(shown(ended.as_str())), number(counters.total)),
+    }
+}
+
+/// Everything about the batch.
+pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) -> Result<Markup, Refusal> {
+    let query = filter::read(query, "This page can look for status and code.")?;
+    let (asked, page) = filter::parse(query.clone())?;
+    let snapshot = batch.snapshot().await?;
+    let failures = Failures::of(&batch.failures().await?);
+    let resources = batch.resources(&asked, page).await?;
+    let look = app.pulse().look(app.desk()).await?;
+    let hosts = match batch.state {
+        BatchState::Processing => {
+            let (rows, more) = batch.under_way(UNDER_WAY.to_vec()).await?;
+            Hosts::of(&rows, more)
+        }
+        _ => Hosts::of(&[], false),
+    };
+    let address = format!("/fetch/{}", batch.id);
+    let shelf = Shelf {
+        address: &address,
+        status: query.status.as_deref().unwrap_or_default(),
+        code: asked.code,
+        cursor: query.cursor.as_deref().filter(|cursor| !cursor.is_empty()),
+    };
+    let here = shelf.at(shelf.status, shelf.cursor);
+    let live = snapshot.finished_at.is_none();
+    let outcome = outcome(&snapshot);
+    Ok(html! {
+        article #batch hx-get=(here) hx-trigger=[live.then_some("every 2s")] hx-swap="outerMorph" data-title=(title(batch)) {
+            p.fine.crumb { a href="/fetch" { "All batches" } }
+            h1 { (number(snapshot.resources_total)) @if snapshot.resources_total == 1 { " resource" } @else { " resources" } }
+            div.head {
+                p.how { (state(&snapshot.status)) span.fine { (outcome.words()) } }
+                div.acts { (acts(&snapshot, &address)) }
+            }
+            (outcome.bar())
+            p.fine {
+                "Handed in " (time(snapshot.created_at))
+                @match snapshot.finished_at {
+                    Some(at) => { ", ended " (time_exactly(at)) }
+                    None if !snapshot.unpacked => ", the manifest is still being unpacked",
+                    None => {}
+                }
+                @if let Some(to) = &snapshot.to { " · to " bdi { (to) } }
+                @if let Some(pool) = &snapshot.proxy_pool { " · by proxies " bdi { (pool) } }
+            }
+            (last_error(&snapshot))
+            (failures.section(&address))
+            (hosts.section(&look.breakers, look.at))
+            (shelf.section(&resources))
+        }
+    })
+}
+
+fn outcome(snapshot: &FetchSnapshot) -> Outcome {
+    Outcome {
+        total: snapshot.resources_total,
+        stored: snapshot.resources_completed,
+        failed: snapshot.resources_failed,
+        cancelled: snapshot.resources_cancelled,
+        bytes: snapshot.bytes,
+    }
+}
+
+/// What can be done with it. What changes many says how many first.
+fn acts(snapshot: &FetchSnapshot, address: &str) -> Markup {
+    let outcome = outcome(snapshot);
+    let missing = snapshot.resources_total.saturating_sub(snapshot.resources_completed);
+    html! {
+        @if snapshot.resources_failed > 0 {
+            form method="post" action={ (address) "/retry" } {
+                button { "Retry " (number(snapshot.resources_failed)) " failed" }
+            }
+        }
+        @if snapshot.finished_at.is_none() && outcome.left() > 0 {
+            form method="post" action={ (address) "/cancel" } {
+                button.quiet { "Cancel " (number(outcome.left())) " that are not done" }
+            }
+        }
+        @if missing > 0 {
+            a.button.quiet href={ "/api/fetch/" (snapshot.job_id) "/missing" } download {
+                "Manifest of the " (number(missing)) " missing"
+            }
+        }
+    }
+}
+
+/// The newest failure, with what to do about its kind.
+fn last_error(snapshot: &FetchSnapshot) -> Markup {
+    let Some(error) = &snapshot.last_error else { return html! {} };
+    let Some(code) = Code::parse(&error.code) else { return html! {} };
+    html! {
+        section.explain.is-bad aria-label="The newest failure" {
+            (sentences(code, Some(&error.message)))
+            p.fine { "The newest failure, " (time_exactly(error.at)) ": " a href={ "/failures/" (error.code) } { (error.code) } }
+        }
+    }
+}

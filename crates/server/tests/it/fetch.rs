@@ -1,0 +1,360 @@
+//! Manifests over HTTP: what is accepted, what is refused, who may see what, and what is missing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_api::client::{ManifestShape, WantedResources};
+use redrive_blob::{Blobs, BlobsExt};
+use redrive_engine::{Code, Context, Done, Failure, Workload};
+use redrive_fetch::{Made, ManifestLimits, Resource};
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+use crate::world::{TOKEN, World, pdf};
+
+/// A workload that stores the id of each resource instead of asking its origin; `no` fails, `slow` waits to be stopped.
+pub(crate) struct Pretends {
+    pub(crate) to: Arc<dyn Blobs>,
+}
+
+impl Workload for Pretends {
+    type Input = Resource;
+
+    async fn run(&self, ctx: Context, resource: Resource) -> Result<Done, Failure> {
+        if resource.id.starts_with("no") {
+            let failure = Failure::new(Code::DownloadHttp4xx, format!("GET {}: 404", resource.url));
+            return Err(failure.with("attempt", 1).with("proxy", Value::Null).with("status", 404));
+        }
+        if resource.id.starts_with("slow") {
+            ctx.cancelled().await;
+        }
+        let key = resource.key().unwrap();
+        let stored = self.to.put_bytes(&key, format!("<b>{}</b>", resource.id).into()).await.unwrap();
+        let made = Made {
+            place: None,
+            key: key.as_str().to_owned(),
+            bytes: stored.bytes,
+            sha256: stored.sha256,
+            content_type: Some("text/html".into()),
+            content_encoding: None,
+            status: 200,
+        };
+        ctx.set_result(made.reference());
+        ctx.set_result_bytes(made.bytes);
+        Ok(Done::Complete)
+    }
+}
+
+fn manifest(ids: &[&str]) -> String {
+    let resource = |id: &&str| json!({"id": id, "url": format!("https://a.example/{id}.html?token=SECRET")});
+    let resources: Vec<Value> = ids.iter().map(resource).collect();
+    json!({"manifest_version": 1, "resources": resources}).to_string()
+}
+
+async fn post(
+    client: &mut Client,
+    media: &str,
+    body: impl Into<reqwest::Body>,
+    headers: &[(&str, &str)],
+) -> Answer {
+    let mut request = client.request("POST", "/api/fetch").header("content-type", media).body(body);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    client.send(request).await
+}
+
+async fn accepted(client: &mut Client, ids: &[&str]) -> String {
+    let answer = post(client, "application/json", manifest(ids), &[]).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let json = answer.json();
+    assert_eq!(json["resource_count"], ids.len());
+    let id = json["job_id"].as_str().unwrap().to_owned();
+    assert_eq!(json["manifest_key"], format!("manifests/{id}.ndjson"));
+    assert_eq!(answer.header("location"), Some(format!("/api/fetch/{id}").as_str()));
+    id
+}
+
+/// Waits until a batch has ended.
+pub(crate) async fn ended(client: &mut Client, id: &str) -> Value {
+    let waiting = async {
+        loop {
+            let snapshot = client.get(&format!("/api/fetch/{id}")).await.json();
+            if snapshot["status"] != "processing" {
+                return snapshot;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("it never ended")
+}
+
+/// A batch of one complete resource.
+pub(crate) async fn fetched(client: &mut Client) -> String {
+    let id = accepted(client, &["one"]).await;
+    ended(client, &id).await;
+    id
+}
+
+#[tokio::test]
+async fn a_strangers_manifest_is_fetched_and_exactly_what_is_missing_is_told() {
+    let world = World::start().await;
+    let mut ann = world.client();
+    let id = accepted(&mut ann, &["a", "b", "no-c"]).await;
+    let snapshot = ended(&mut ann, &id).await;
+    assert!(ann.cookie.is_some(), "a session was begun");
+    assert_eq!(snapshot["status"], "failed");
+    let counts =
+        ["resources_total", "resources_completed", "resources_failed", "resources_cancelled", "bytes"];
+    assert_eq!(counts.map(|name| snapshot[name].as_u64().unwrap()), [3, 2, 1, 0, 16]);
+    assert_eq!(snapshot["failures_by_code"], json!({"DOWNLOAD_HTTP_4XX": 1}));
+    assert_eq!(snapshot["last_error"]["context"], json!({"attempt": 1, "proxy": null, "status": 404}));
+    assert!(snapshot["dlq_offset"].is_i64() && snapshot.get("owner").is_none(), "{snapshot}");
+
+    let failed = ann.get(&format!("/api/fetch/{id}/resources?status=failed,cancelled")).await.json();
+    assert_eq!(failed["resources"].as_array().unwrap().len(), 1);
+    assert_eq!(failed["resources"][0]["failure"]["code"], "DOWNLOAD_HTTP_4XX");
+    let all = ann.get(&format!("/api/fetch/{id}/resources")).await;
+    assert!(!all.text().contains("SECRET") && all.json()["resources"].as_array().unwrap().len() == 3);
+
+    let missing = ann.get(&format!("/api/fetch/{id}/missing")).await;
+    assert_eq!(missing.header("content-type"), Some("application/json"));
+    assert_eq!(missing.header("cache-control"), Some("private, no-store"));
+    assert!(missing.header("content-disposition").unwrap().contains(".json"));
+    assert_eq!(
+        missing.text().trim(),
+        manifest(&["no-c"]).replace(r#"{"manifest_version""#, r#"{"manifest_version""#)
+    );
+    let again = post(&mut ann, "application/json", missing.body, &[]).await;
+    assert_eq!((again.status, again.json()["resource_count"].as_u64()), (202, Some(1)));
+    let lines =
+        ann.ask("GET", &format!("/api/fetch/{id}/missing"), &[("accept", "application/x-ndjson")]).await;
+    assert_eq!(
+        (lines.header("content-type"), lines.text().lines().count()),
+        (Some("application/x-ndjson"), 2)
+    );
+
+    let list = ann.get("/api/fetch?limit=1").await.json();
+    assert_eq!(list["batches"].as_array().unwrap().len(), 1);
+    let cursor = list["next_cursor"].as_str().unwrap();
+    let rest = ann.get(&format!("/api/fetch?cursor={cursor}")).await.json();
+    assert_eq!(rest["batches"][0]["job_id"], id);
+    assert_eq!(world.client().get("/api/fetch").await.json()["batches"], json!([]));
+    let operators = world.operator().get("/api/fetch").await.json();
+    assert!(
+        operators["batches"].as_array().unwrap().len() == 2 && operators["batches"][0]["owner"].is_string()
+    );
+}
+
+#[tokio::test]
+async fn members_belong_to_their_batch_and_spoil_nobodys_lists() {
+    let world = World::start().await;
+    let (mut ann, mut bob) = (world.client(), world.client());
+    let pdf = world.converted(&mut ann, "a.pdf", &pdf(1)).await;
+    let id = accepted(&mut ann, &["a", "no-b"]).await;
+    ended(&mut ann, &id).await;
+    bob.get("/api/jobs").await;
+    let list = ann.get("/api/jobs").await.json();
+    assert_eq!((list["jobs"].as_array().unwrap().len(), &list["counts"]), (1, &json!({"complete": 1})));
+    assert_eq!(list["jobs"][0]["id"], pdf);
+    let members = ann.get(&format!("/api/jobs?batch={id}&status=complete")).await.json();
+    let job = &members["jobs"][0];
+    assert_eq!(
+        (&job["workload"], &job["filename"], &job["bytes"]),
+        (&json!("fetch"), &json!("a"), &json!(8))
+    );
+    assert_eq!((&job["mapping"], &job["can_download"]), (&Value::Null, &json!(true)));
+    assert_eq!(bob.get(&format!("/api/jobs?batch={id}")).await.code(), "FORBIDDEN");
+
+    let member = job["id"].as_str().unwrap();
+    assert_eq!(ann.get(&format!("/api/jobs/{member}")).await.json()["id"], member);
+    assert_eq!(bob.get(&format!("/api/jobs/{member}")).await.code(), "FORBIDDEN");
+    assert_eq!(bob.get(&format!("/api/jobs/{member}/download")).await.code(), "FORBIDDEN");
+    let object = ann.get(&format!("/api/jobs/{member}/download")).await;
+    assert_eq!((object.status, object.text().as_str()), (200, "<b>a</b>"));
+    assert_eq!(object.header("content-type"), Some("application/octet-stream"));
+    assert_eq!(object.header("x-content-type-options"), Some("nosniff"));
+    assert!(object.header("content-disposition").unwrap().contains("filename=\"a.html\""));
+    let failed = ann.get(&format!("/api/jobs?batch={id}&status=failed")).await.json();
+    let failed = failed["jobs"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(ann.get(&format!("/api/jobs/{failed}/download")).await.code(), "NOT_READY");
+    assert_eq!(ann.post(&format!("/api/jobs/{failed}/retry")).await.status, 202);
+    assert_eq!(bob.post(&format!("/api/jobs/{failed}/retry")).await.code(), "FORBIDDEN");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_refused_with_its_place_and_leaves_nothing() {
+    let limits = ManifestLimits { json_resources: 2, encoded_bytes: 5_000, ..ManifestLimits::default() };
+    let world = World::with(|setup| setup.manifest_limits = limits).await;
+    let mut ann = world.client();
+    let (json, ndjson) = ("application/json", "application/x-ndjson");
+    let bad = "{\"id\":\"a\",\"url\":\"https://a.example/\"}\n{\"id\":\"b\"}\n{\"id\":\"a\",\"url\":\"https://a.example/\"}\n";
+    let answer = post(&mut ann, ndjson, bad, &[]).await;
+    assert_eq!((answer.status, answer.code().as_str()), (400, "VALIDATION_MISSING_FIELD"));
+    assert_eq!(answer.json()["detail"], "line 2: url: is missing (and 1 more).");
+    let errors = json!([
+        {"code": "VALIDATION_MISSING_FIELD", "line": 2, "field": "url", "detail": "is missing"},
+        {"code": "VALIDATION_DUPLICATE_ID", "line": 3, "field": "id", "detail": "another resource before it has the same"},
+    ]);
+    assert_eq!(answer.json()["errors"], errors);
+    for (media, body, headers, status, code) in [
+        (json, manifest(&["a", "b", "c"]), &[][..], 413, "VALIDATION_TOO_MANY"),
+        (json, " ".repeat(6_000), &[], 413, "VALIDATION_TOO_LARGE"),
+        (json, "{".into(), &[], 400, "VALIDATION_MALFORMED"),
+        (
+            json,
+            manifest(&["a"]).replace("https://a.example", "http://127.0.0.1"),
+            &[],
+            400,
+            "VALIDATION_INVALID_FIELD",
+        ),
+        (
+            json,
+            manifest(&["a"]).replace("\"manifest_version\":1", "\"manifest_version\":2"),
+            &[],
+            400,
+            "VALIDATION_UNSUPPORTED_VERSION",
+        ),
+        ("text/plain", manifest(&["a"]), &[], 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (json, manifest(&["a"]), &[("content-encoding", "br")], 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (json, manifest(&["a"]), &[("content-encoding", "gzip")], 400, "VALIDATION_MALFORMED"),
+        (json, manifest(&["a"]), &[("idempotency-key", " ")], 400, "VALIDATION_INVALID_FIELD"),
+        (json, manifest(&["a"]), &[("origin", "https://evil.example")], 403, "AUTH_CROSS_SITE"),
+    ] {
+        let answer = post(&mut ann, media, body, headers).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
+    }
+    let endless = futures::stream::iter((0..1_000).map(|_| Ok::<_, std::io::Error>(vec![b'\n'; 100])));
+    let answer = post(&mut ann, ndjson, reqwest::Body::wrap_stream(endless), &[]).await;
+    assert_eq!((answer.status, answer.code().as_str()), (413, "VALIDATION_TOO_LARGE"));
+    for path in ["/api/fetch?status=failed", "/api/fetch?cursor=x", "/api/fetch?limit=0"] {
+        assert_eq!(ann.get(path).await.status, 400, "{path}");
+    }
+    let id = accepted(&mut ann, &["a"]).await;
+    for query in ["q=a", "status=lost", "cursor=x"] {
+        assert_eq!(ann.get(&format!("/api/fetch/{id}/resources?{query}")).await.status, 400, "{query}");
+    }
+    assert_eq!(world.files("manifests").len(), 1, "only the one that was taken");
+}
+
+#[tokio::test]
+async fn the_same_key_answers_the_same_batch_and_another_manifest_is_refused() {
+    let world = World::start().await;
+    let mut ann = world.client();
+    ann.get("/api/jobs").await;
+    let key = [("idempotency-key", "monday")];
+    let first = post(&mut ann, "application/json", manifest(&["a"]), &key).await;
+    let again = post(&mut ann, "application/json; charset=utf-8", manifest(&["a"]), &key).await;
+    assert_eq!((again.status, again.json()), (202, first.json()));
+    let other = post(&mut ann, "application/json", manifest(&["b"]), &key).await;
+    assert_eq!((other.status, other.code().as_str()), (422, "IDEMPOTENCY_MISMATCH"));
+    let mut bob = world.client();
+    bob.get("/api/jobs").await;
+    let of_bob = post(&mut bob, "application/json", manifest(&["b"]), &key).await;
+    assert_eq!(of_bob.status, 202);
+    assert_ne!(of_bob.json()["job_id"], first.json()["job_id"]);
+}
+
+#[tokio::test]
+async fn a_batch_is_cancelled_once_by_its_owner() {
+    let world = World::start().await;
+    let (mut ann, mut bob) = (world.client(), world.client());
+    bob.get("/api/jobs").await;
+    let id = accepted(&mut ann, &["slow-a", "slow-b"]).await;
+    assert_eq!(bob.post(&format!("/api/fetch/{id}/cancel")).await.code(), "FORBIDDEN");
+    let answer = ann.post(&format!("/api/fetch/{id}/cancel")).await;
+    assert_eq!((answer.status, &answer.json()["job_id"]), (202, &json!(id)));
+    let snapshot = ended(&mut ann, &id).await;
+    assert_eq!((&snapshot["status"], &snapshot["resources_cancelled"]), (&json!("cancelled"), &json!(2)));
+    assert_eq!(ann.post(&format!("/api/fetch/{id}/cancel")).await.code(), "CONFLICT_STATE");
+    let acts = world.engine.store().acts(redrive_store::PageRequest::default()).await.unwrap();
+    assert!(acts.rows.iter().any(|row| row.act.action == "batch.cancel" && row.act.actor.starts_with("s:")));
+}
+
+#[tokio::test]
+async fn whoever_leaves_has_their_batches_stopped() {
+    let world = World::start().await;
+    let mut ann = world.client();
+    let id = accepted(&mut ann, &["slow-a"]).await;
+    assert_eq!(ann.ask("DELETE", "/api/session", &[]).await.status, 204);
+    let mut operator = world.operator();
+    assert_eq!(ended(&mut operator, &id).await["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn too_many_batches_and_too_long_a_queue_are_turned_away_but_uploads_are_not() {
+    let world = World::with(|setup| {
+        setup.works = false;
+        setup.limits.batches_per_session = 2;
+        setup.limits.fetch_depth = 5;
+        setup.limits.queue_depth = 3;
+        setup.limits.active_per_session = 2;
+    })
+    .await;
+    let (mut ann, mut bob) = (world.client(), world.client());
+    accepted(&mut ann, &["a", "b"]).await;
+    accepted(&mut ann, &["a", "b"]).await;
+    let third = post(&mut ann, "application/json", manifest(&["a"]), &[]).await;
+    assert_eq!((third.status, third.code().as_str()), (429, "RATE_LIMITED"));
+    accepted(&mut bob, &["a"]).await;
+    // The door looks at the queue a few times a second.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let full = post(&mut bob, "application/json", manifest(&["a"]), &[]).await;
+    assert_eq!((full.status, full.code().as_str()), (503, "OVERLOADED"));
+    assert_eq!(
+        ann.upload("a.pdf", &pdf(1), None).await.status,
+        201,
+        "downloads that wait keep nobody else out"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_fetch_says_so() {
+    let world = World::with(|setup| setup.fetches = false).await;
+    let mut ann = world.client();
+    let answer = post(&mut ann, "application/json", manifest(&["a"]), &[]).await;
+    assert_eq!((answer.status, answer.code().as_str()), (404, "NOT_FOUND"));
+    assert!(answer.text().contains("does not fetch"), "{}", answer.text());
+    assert_eq!(ann.get("/api/fetch").await.status, 404);
+}
+
+#[tokio::test]
+async fn the_typed_client_sends_a_file_and_reads_what_is_told() {
+    let limits = ManifestLimits { held_resources: 10, ..ManifestLimits::default() };
+    let world = World::with(|setup| setup.manifest_limits = limits).await;
+    let client = redrive_api::client::Client::new(url::Url::parse(&world.url).unwrap(), Some(TOKEN)).unwrap();
+    let line = |n: usize| {
+        let name = if n % 10 == 9 { "no" } else { "yes" };
+        format!("{{\"id\":\"{name}-{n}\",\"url\":\"https://a.example/{n}\"}}\n")
+    };
+    let file = world.folder.path().join("list.ndjson");
+    std::fs::write(&file, (0..50).map(line).collect::<String>()).unwrap();
+    let shape = ManifestShape { ndjson: true, gzip: false };
+    let reply = client.fetch_file(&file, shape, Some("k")).await.unwrap();
+    assert_eq!(client.fetch_file(&file, shape, Some("k")).await.unwrap(), reply);
+    assert_eq!(reply.resource_count, 50);
+    let mut snapshot = client.batch(&reply.job_id).await.unwrap();
+    assert_eq!(snapshot.resources_total, 50, "known while it is being unpacked");
+    while snapshot.status == "processing" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        snapshot = client.batch(&reply.job_id).await.unwrap();
+    }
+    assert_eq!((snapshot.resources_completed, snapshot.resources_failed), (45, 5));
+    let wanted = WantedResources { status: Some("failed".into()), limit: Some(3), cursor: None };
+    let page = client.resources(&reply.job_id, &wanted).await.unwrap();
+    assert_eq!(page.resources.len(), 3);
+    let rest = WantedResources { cursor: page.next_cursor, ..wanted };
+    assert_eq!(client.resources(&reply.job_id, &rest).await.unwrap().resources.len(), 2);
+    let mut missing = client.missing(&reply.job_id, Some(true)).await.unwrap();
+    let mut text = Vec::new();
+    while let Some(chunk) = missing.chunk().await.unwrap() {
+        text.extend_from_slice(&chunk);
+    }
+    assert_eq!(String::from_utf8(text.clone()).unwrap().lines().count(), 6);
+    let body = futures::stream::iter([Ok::<_, std::io::Error>(text.into())]);
+    let again = client.fetch(body, shape, None).await.unwrap();
+    assert_eq!(again.resource_count, 5);
+    assert_eq!(client.batches(None, None).await.unwrap().batches.len(), 2);
+    let refused = client.cancel_batch(&reply.job_id).await.unwrap_err();
+    assert!(refused.to_string().contains("CONFLICT_STATE"), "{refused}");
+}
