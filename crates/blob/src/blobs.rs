@@ -25,7 +25,8 @@ pub type ByteStream = BoxStream<'static, Result<Bytes>>;
 /// [`BlobsExt`](crate::BlobsExt).
 #[async_trait]
 pub trait Blobs: Send + Sync + fmt::Debug + 'static {
-    /// Begins an upload that stops with `TooLarge` at `limit` + 1 bytes. Its key is chosen at the end.
+    /// Begins an upload that stops with `TooLarge` at `limit` + 1 bytes. Its key is chosen at the end. The place is asked when there
+    /// is something to write: one that denies us says so then.
     async fn begin(&self, limit: u64) -> Result<Upload>;
 
     /// Goes on with an upload where it was marked. Nothing when what was marked is gone, in use or not what it was: then the

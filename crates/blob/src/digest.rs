@@ -38,7 +38,12 @@ impl Sha256 {
 
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let digit = |n: u8| if n < 10 { b'0' + n } else { b'a' + (n - 10) };
+        let mut text = [0; 64];
+        for (digits, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            digits.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
     }
 }
 

@@ -16,33 +16,30 @@ use redrive_store::clock::{Clock, SystemClock};
 
 use crate::Result;
 use crate::blobs::{Blobs, Head, Listed, Reading, Removed, Temps};
-use crate::blocking;
 use crate::digest::Sha256;
 use crate::error::BlobError;
 use crate::folder::Folder;
 use crate::key::Key;
 use crate::range::ByteRange;
-use crate::temp::{Mark, Sealing, TempFolder};
-use crate::upload::{Placed, Publish, Upload};
+use crate::temp::{MakeTemp, Mark, Sealing};
+use crate::upload::{Placed, Publish, Small, Upload, Whole};
 
 /// Artifacts that can be made again. What fits into one block is kept in memory and is gone with the process; the rest lies in
 /// a folder, where nothing is synced: whoever uses it verifies what it reads.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     folder: Folder,
-    temps: TempFolder,
     memory: Memory,
 }
 
 impl Scratch {
     /// Opens the folder for what is not small.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let folder = Folder::open_scratch(path).await?;
-        Ok(Self { temps: folder.temps().await?, folder, memory: Memory::default() })
+        Ok(Self { folder: Folder::open_scratch(path).await?, memory: Memory::default() })
     }
 
     fn publisher(&self) -> Arc<dyn Publish> {
-        Arc::new(Publisher { memory: self.memory.clone(), folder: self.folder.publisher() })
+        Arc::new(Publisher { place: self.clone(), folder: self.folder.publisher() })
     }
 
     /// Opens an artifact for whoever may block.
@@ -57,13 +54,12 @@ impl Scratch {
 #[async_trait]
 impl Blobs for Scratch {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        Ok(Upload::small(Small { place: self.clone() }, limit, self.publisher()))
+        Ok(Upload::new(limit, self.publisher()))
     }
 
     async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
-        let (temps, mark) = (self.temps.clone(), mark.clone());
-        let temp = blocking::run(move || temps.open(&mark)).await?;
-        Ok(temp.map(|temp| Upload::new(temp, limit, self.publisher())))
+        let temp = self.folder.open_temp(mark).await?;
+        Ok(temp.map(|temp| Upload::of(temp, limit, self.publisher())))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {
@@ -153,20 +149,16 @@ impl Memory {
     }
 }
 
-/// An upload that is small so far.
+/// Gives names: in memory to what is small, and in the folder to the rest.
 #[derive(Debug)]
-pub(crate) struct Small {
+struct Publisher {
     place: Scratch,
+    folder: Arc<dyn Publish>,
 }
 
-impl Small {
-    /// It is not small any more.
-    pub(crate) fn temps(self) -> TempFolder {
-        self.place.temps
-    }
-
+impl Publisher {
     /// Puts the bytes there once.
-    pub(crate) fn put(&self, key: &Key, bytes: Bytes, sha256: Sha256) -> Result<Placed> {
+    fn put(&self, key: &Key, Small { bytes, sha256 }: Small) -> Result<Placed> {
         let mut memory = self.place.memory.lock();
         let there = match memory.get(key) {
             Some(kept) => Some(kept.sha256),
@@ -188,20 +180,22 @@ impl Small {
     }
 }
 
-/// Gives names to what was too large for memory.
-#[derive(Debug)]
-struct Publisher {
-    memory: Memory,
-    folder: Arc<dyn Publish>,
-}
-
 #[async_trait]
 impl Publish for Publisher {
+    fn temps(&self) -> Arc<dyn MakeTemp> {
+        self.folder.temps()
+    }
+
     async fn publish(&self, sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
-        if let Some(Kept { sha256: there, .. }) = self.memory.get(key) {
+        if let Some(Kept { sha256: there, .. }) = self.place.memory.get(key) {
             return (Some(sealing), Err(BlobError::AlreadyExists { key: key.clone(), there }));
         }
         self.folder.publish(sealing, key).await
+    }
+
+    async fn publish_small(&self, small: Small, key: &Key) -> (Option<Whole>, Result<Placed>) {
+        let placed = self.put(key, small.clone());
+        (placed.is_err().then_some(Whole::Small(small)), placed)
     }
 }
 

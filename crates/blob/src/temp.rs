@@ -40,6 +40,12 @@ impl Mark {
     }
 }
 
+/// Makes temps. It may block.
+pub(crate) trait MakeTemp: Send + Sync + std::fmt::Debug {
+    /// An empty temp, locked.
+    fn make(&self) -> Result<Temp>;
+}
+
 /// The folder in which temps lie, and how they are treated.
 #[derive(Debug, Clone)]
 pub(crate) struct TempFolder {
@@ -49,9 +55,8 @@ pub(crate) struct TempFolder {
     pub(crate) durable: bool,
 }
 
-impl TempFolder {
-    /// Makes an empty temp, locked.
-    pub(crate) fn make(&self) -> Result<Temp> {
+impl MakeTemp for TempFolder {
+    fn make(&self) -> Result<Temp> {
         let name = format!("{:032x}", rand::rng().random::<u128>());
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR);
@@ -69,7 +74,9 @@ impl TempFolder {
             Err(e) => Err(errno::folder(Act::Put, "locking a temp", e)),
         }
     }
+}
 
+impl TempFolder {
     /// Opens a temp that was left at a mark, locked, with nothing in it behind the mark. Nothing when it is gone, when somebody
     /// still writes it, or when its bytes are not those that were marked: it was never synced, and a machine may have lost its
     /// power since.
@@ -126,22 +133,39 @@ pub(crate) struct Temp {
 impl Temp {
     /// Appends and hashes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.step(Point::WriteTemp, "writing a temp", |file| (&mut &*file).write_all(bytes))?;
+        self.append(bytes)?;
         self.hash.update(bytes);
         Ok(())
     }
 
     /// Ends the writing: what is in it now is what will be stored.
     pub(crate) fn seal(self) -> Result<Sealing> {
+        let (bytes, sha256) = (self.hash.bytes(), self.hash.clone().end());
+        self.seal_as(bytes, sha256)
+    }
+
+    /// Writes all there is, whose hash is known, into an empty temp.
+    pub(crate) fn fill(self, bytes: &[u8], sha256: Sha256) -> Result<Sealing> {
+        self.append(bytes)?;
+        self.seal_as(bytes.len() as u64, sha256)
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<()> {
+        self.step(Point::WriteTemp, "writing a temp", |file| (&mut &*file).write_all(bytes))
+    }
+
+    fn seal_as(self, bytes: u64, sha256: Sha256) -> Result<Sealing> {
         if self.of.durable {
             self.step(Point::SyncTemp, "syncing a temp", |file| file.sync_all())?;
         }
-        let (bytes, sha256) = (self.hash.bytes(), self.hash.clone().end());
-        let there = self.file.metadata().map_err(|e| errno::io(Act::Put, "looking at a temp", e))?.len();
+        let stat =
+            rustix::fs::fstat(&self.file).map_err(|e| errno::folder(Act::Put, "looking at a temp", e))?;
+        let there = u64::try_from(stat.st_size).unwrap_or_default();
         if there != bytes {
             return Err(BlobError::io(format!("a temp has {there} bytes after {bytes} were written")));
         }
-        Ok(Sealing { temp: self, bytes, sha256 })
+        let written = (stat.st_mtime, u32::try_from(stat.st_mtime_nsec).unwrap_or_default());
+        Ok(Sealing { temp: self, bytes, sha256, written })
     }
 
     /// Asks the seam, then does a step of a put.
@@ -195,4 +219,17 @@ pub(crate) struct Sealing {
     pub(crate) temp: Temp,
     pub(crate) bytes: u64,
     pub(crate) sha256: Sha256,
+    /// When its last byte was written, by the clock of its file system.
+    pub(crate) written: Moment,
+}
+
+/// Seconds and nanoseconds as a file system has them.
+pub(crate) type Moment = (i64, u32);
+
+impl Sealing {
+    /// From now on it stays when it is dropped, and this is how it is found again.
+    pub(crate) fn mark(&mut self) -> Mark {
+        self.temp.removed = false;
+        Mark { temp: self.temp.name.clone(), bytes: self.bytes, sha256: self.sha256 }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`Upload`] takes bytes and counts them, [`Upload::seal`] ends that and tells the hash, [`Sealed::finish`] gives the key.
 //! Dropping any of them aborts and leaves nothing behind. Bytes gather to blocks before a thread is asked to write them,
-//! so that small chunks cost no thread hop each.
+//! so that small chunks cost no thread hop each; what fits into one block waits in memory for its key, and is made, written,
+//! synced and named in one hop.
 
 use std::fmt;
 use std::fs::File;
@@ -19,17 +20,52 @@ use crate::digest::Sha256;
 use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
-use crate::scratch::Small;
-use crate::temp::{Mark, Sealing, Temp};
+use crate::temp::{MakeTemp, Mark, Sealing, Temp};
 
 /// So many bytes are gathered before they are written.
 const BLOCK: usize = 128 * 1024;
 
-/// Gives a sealed temp its key. The backend's half of an upload.
+/// Gives uploads their keys. The backend's half of an upload.
 #[async_trait]
 pub(crate) trait Publish: Send + Sync + fmt::Debug {
+    /// Where temps are made.
+    fn temps(&self) -> Arc<dyn MakeTemp>;
+
     /// Puts it there once. Answers with the temp when the same call may be made again.
     async fn publish(&self, sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>);
+
+    /// The same for bytes that have no temp yet.
+    async fn publish_small(&self, small: Small, key: &Key) -> (Option<Whole>, Result<Placed>) {
+        let temps = self.temps();
+        match blocking::run(move || small.into_temp(&*temps)).await {
+            Ok(sealing) => {
+                let (back, placed) = self.publish(sealing, key).await;
+                (back.map(Whole::Temp), placed)
+            }
+            Err(error) => (None, Err(error)),
+        }
+    }
+}
+
+/// All bytes of an upload.
+#[derive(Debug)]
+pub(crate) enum Whole {
+    Temp(Sealing),
+    Small(Small),
+}
+
+/// All bytes of an upload that fits into a block.
+#[derive(Debug, Clone)]
+pub(crate) struct Small {
+    pub(crate) bytes: Bytes,
+    pub(crate) sha256: Sha256,
+}
+
+impl Small {
+    /// Writes them out. It may block.
+    pub(crate) fn into_temp(self, temps: &dyn MakeTemp) -> Result<Sealing> {
+        temps.make()?.fill(&self.bytes, self.sha256)
+    }
 }
 
 /// What became of a put.
@@ -57,25 +93,45 @@ pub enum Placed {
 /// An upload that takes bytes.
 #[derive(Debug)]
 pub struct Upload {
-    /// Away while it is being written, and for good after an error or a write that nobody waited for.
-    temp: Option<Temp>,
-    /// There is no temp yet: perhaps none is needed.
-    small: Option<Small>,
+    place: At,
     waiting: BytesMut,
     bytes: u64,
     limit: u64,
     publish: Arc<dyn Publish>,
 }
 
-impl Upload {
-    pub(crate) fn new(temp: Temp, limit: u64, publish: Arc<dyn Publish>) -> Self {
-        let bytes = temp.bytes();
-        Self { temp: Some(temp), small: None, waiting: BytesMut::new(), bytes, limit, publish }
+/// Where the bytes of an upload are, but for those that wait to be written.
+#[derive(Debug)]
+enum At {
+    /// Nothing was written yet.
+    Nowhere,
+    Temp(Temp),
+    /// It is being written; for good after an error or a write that nobody waited for.
+    Away,
+}
+
+impl At {
+    const fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Away)
     }
 
-    /// An upload that makes a temp only when it is larger than what is gathered anyway.
-    pub(crate) fn small(small: Small, limit: u64, publish: Arc<dyn Publish>) -> Self {
-        Self { temp: None, small: Some(small), waiting: BytesMut::new(), bytes: 0, limit, publish }
+    const fn temp(&mut self) -> Option<&mut Temp> {
+        match self {
+            Self::Temp(temp) => Some(temp),
+            Self::Nowhere | Self::Away => None,
+        }
+    }
+}
+
+impl Upload {
+    pub(crate) fn new(limit: u64, publish: Arc<dyn Publish>) -> Self {
+        Self { place: At::Nowhere, waiting: BytesMut::new(), bytes: 0, limit, publish }
+    }
+
+    /// One that goes on with a temp.
+    pub(crate) fn of(temp: Temp, limit: u64, publish: Arc<dyn Publish>) -> Self {
+        let bytes = temp.bytes();
+        Self { place: At::Temp(temp), waiting: BytesMut::new(), bytes, limit, publish }
     }
 
     /// How many bytes came.
@@ -90,55 +146,56 @@ impl Upload {
         self.bytes = self.bytes.saturating_add(chunk.len() as u64);
         if self.bytes > self.limit {
             self.unmark();
-            (self.temp, self.small) = (None, None);
+            self.place = At::Away;
             return Err(BlobError::TooLarge { limit: self.limit });
         }
-        if chunk.len() >= BLOCK {
-            // A large chunk is written as it is, behind what waits.
-            self.flush().await?;
+        if self.waiting.len() + chunk.len() >= BLOCK {
             return self.append(chunk).await;
         }
         self.waiting.extend_from_slice(&chunk);
-        if self.waiting.len() >= BLOCK { self.flush().await } else { Ok(()) }
+        Ok(())
     }
 
     /// Writes out what came so far and tells how to go on from here with [`Blobs::resume`](crate::Blobs::resume): after this
     /// upload was dropped, or its process has died. From now on the temp stays when it is dropped; what nobody comes back to is
     /// swept when it is old.
     pub async fn mark(&mut self) -> Result<Mark> {
-        if self.small.is_some() {
-            // What is to be come back to is on the disk, however small.
+        // What is to be come back to is on the disk, however small.
+        if !self.waiting.is_empty() || self.place.temp().is_none() {
             let block = self.waiting.split().freeze();
             self.append(block).await?;
         }
-        self.flush().await?;
-        self.temp.as_mut().map(Temp::mark).ok_or_else(given_up)
+        self.place.temp().map(Temp::mark).ok_or_else(given_up)
     }
 
     /// Nobody will come back: the temp goes when it is dropped.
     pub fn unmark(&mut self) {
-        if let Some(temp) = &mut self.temp {
+        if let Some(temp) = self.place.temp() {
             temp.unmark();
         }
     }
 
-    /// Ends the bytes. What is sealed is on the disk, and its hash is known.
+    /// Ends the bytes, and tells their hash. Nothing is durable before it has its key.
     pub async fn seal(mut self) -> Result<Sealed> {
-        if let Some(small) = self.small.take() {
-            let whole = self.waiting.freeze();
-            let (sha256, bytes) = (Sha256::of(&whole), self.bytes);
-            return Ok(Sealed {
-                whole: Some(Whole::Small(small, whole)),
-                sha256,
-                bytes,
-                publish: self.publish,
-            });
-        }
-        self.flush().await?;
-        let temp = self.temp.take().ok_or_else(given_up)?;
-        let sealing = blocking::run(move || temp.seal()).await?;
-        let (sha256, bytes) = (sealing.sha256, sealing.bytes);
-        Ok(Sealed { whole: Some(Whole::Temp(sealing)), sha256, bytes, publish: self.publish })
+        let last = self.waiting.split().freeze();
+        let whole = match self.place {
+            At::Nowhere => Whole::Small(Small { sha256: Sha256::of(&last), bytes: last }),
+            At::Temp(mut temp) => {
+                let sealing = blocking::run(move || {
+                    if !last.is_empty() {
+                        temp.write(&last)?;
+                    }
+                    temp.seal()
+                });
+                Whole::Temp(sealing.await?)
+            }
+            At::Away => return Err(given_up()),
+        };
+        let (sha256, bytes) = match &whole {
+            Whole::Temp(sealing) => (sealing.sha256, sealing.bytes),
+            Whole::Small(small) => (small.sha256, self.bytes),
+        };
+        Ok(Sealed { whole: Some(whole), sha256, bytes, publish: self.publish })
     }
 
     /// [`Upload::seal`] and [`Sealed::finish`] in one, where the key is known without the hash.
@@ -146,25 +203,22 @@ impl Upload {
         self.seal().await?.finish(key).await
     }
 
-    async fn flush(&mut self) -> Result<()> {
-        if self.waiting.is_empty() && (self.temp.is_some() || self.small.is_some()) {
-            return Ok(());
-        }
-        let block = self.waiting.split().freeze();
-        self.append(block).await
-    }
-
+    /// Writes what waits, and then this.
     async fn append(&mut self, block: Bytes) -> Result<()> {
-        let (temp, small) = (self.temp.take(), self.small.take());
+        let (place, temps, waiting) =
+            (self.place.take(), self.publish.temps(), self.waiting.split().freeze());
         let written = blocking::run(move || {
-            let mut temp = match small {
-                Some(small) => small.temps().make()?,
-                None => temp.ok_or_else(given_up)?,
+            let mut temp = match place {
+                At::Nowhere => temps.make()?,
+                At::Temp(temp) => temp,
+                At::Away => return Err(given_up()),
             };
-            temp.write(&block)?;
+            for bytes in [waiting, block].iter().filter(|bytes| !bytes.is_empty()) {
+                temp.write(bytes)?;
+            }
             Ok(temp)
         });
-        self.temp = Some(written.await?);
+        self.place = At::Temp(written.await?);
         Ok(())
     }
 }
@@ -176,13 +230,6 @@ pub struct Sealed {
     sha256: Sha256,
     bytes: u64,
     publish: Arc<dyn Publish>,
-}
-
-/// All bytes of an upload.
-#[derive(Debug)]
-enum Whole {
-    Temp(Sealing),
-    Small(Small, Bytes),
 }
 
 impl Sealed {
@@ -199,11 +246,11 @@ impl Sealed {
     }
 
     /// Tells how to come back to it, as [`Upload::mark`] does: nothing is to be sent again by whoever sent it. `None` when it
-    /// was given up after an error of the disk, is finished, or is in memory only.
+    /// was given up after an error of the disk, is finished, or is in memory and was not tried to be given a key.
     pub fn mark(&mut self) -> Option<Mark> {
         match self.whole.as_mut()? {
-            Whole::Temp(sealing) => Some(sealing.temp.mark()),
-            Whole::Small(..) => None,
+            Whole::Temp(sealing) => Some(sealing.mark()),
+            Whole::Small(_) => None,
         }
     }
 
@@ -215,8 +262,8 @@ impl Sealed {
                 let (from, bytes) = (sealing.temp.file.clone(), sealing.bytes);
                 blocking::run(move || copy(&from, &file, bytes)).await
             }
-            Whole::Small(_, bytes) => {
-                let bytes = bytes.clone();
+            Whole::Small(small) => {
+                let bytes = small.bytes.clone();
                 blocking::run(move || (&mut &file).write_all(&bytes).map_err(not_copied)).await
             }
         }
@@ -236,10 +283,7 @@ impl Sealed {
                 let (back, placed) = self.publish.publish(sealing, key).await;
                 (back.map(Whole::Temp), placed)
             }
-            Whole::Small(small, bytes) => {
-                let placed = small.put(key, bytes.clone(), self.sha256);
-                (placed.is_err().then_some(Whole::Small(small, bytes)), placed)
-            }
+            Whole::Small(small) => self.publish.publish_small(small, key).await,
         };
         self.whole = back;
         Ok(Stored { key: key.clone(), sha256: self.sha256, bytes: self.bytes, placed: placed? })

@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 /// Thirty days, the longest any preset waits before jitter.
 pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// Whatever a server says, it is left alone for so long.
+const SOONEST: Duration = Duration::from_secs(1);
+/// Those who were sent away together come back over at most so long.
+const SPREAD: Duration = Duration::from_secs(5);
+
 /// A curve of waits and the jitter on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backoff {
@@ -103,12 +108,6 @@ impl Backoff {
         }
     }
 
-    /// The shortest wait the jitter can draw for the n-th retry.
-    #[must_use]
-    pub fn floor(&self, n: u32) -> Duration {
-        self.delay(n, 0)
-    }
-
     /// The wait before the n-th retry (n from 0). `draw` is uniform over all of `u64`.
     #[must_use]
     pub fn delay(&self, n: u32, draw: u64) -> Duration {
@@ -122,6 +121,18 @@ impl Backoff {
         };
         Duration::from_millis(ms)
     }
+}
+
+/// A server said when to come again (`Retry-After`): as it said, or a little later (a tenth, at most 5 s), so that those who were
+/// sent away together do not come back together. Never earlier, and never beyond `cap`.
+///
+/// The header has whole seconds, and a date may be over already: what asks for no wait at all gets one of a second, so that nobody
+/// asks in a circle.
+#[must_use]
+pub fn asked(wish: Duration, cap: Duration, draw: u64) -> Duration {
+    let wish = millis(wish).max(millis(SOONEST));
+    let later = fraction_of((wish / 10).min(millis(SPREAD)), draw);
+    Duration::from_millis(wish.saturating_add(later)).min(cap)
 }
 
 fn millis(d: Duration) -> u64 {
@@ -172,11 +183,12 @@ mod tests {
             prop_assert!(d <= Duration::from_secs(360));
         }
 
+        /// Also covers: R6.
         #[test]
-        fn no_delay_is_below_the_floor(n: u32, draw: u64) {
-            for b in [Backoff::reliability(), Backoff::stepped(), Backoff::on_demand()] {
-                prop_assert!(b.delay(n, draw) >= b.floor(n));
-            }
+        fn who_says_when_is_asked_then_or_a_little_later_and_never_earlier(wish in 1_000u64..10_000_000, cap in 1_000u64..10_000_000, draw: u64) {
+            let wait = ms(asked(Duration::from_millis(wish), Duration::from_millis(cap), draw));
+            prop_assert!(wait >= wish.min(cap) && wait <= cap);
+            prop_assert!(wait <= wish + wish / 10 && wait <= wish + 5_000);
         }
 
         #[test]
@@ -212,6 +224,16 @@ mod tests {
         let b = Backoff::reliability();
         assert_eq!(ms(b.delay(0, 0)), 5_000);
         assert_eq!(ms(b.delay(0, u64::MAX)), 10_000);
+    }
+
+    #[test]
+    fn whoever_asks_for_no_wait_gets_a_second() {
+        let hour = Duration::from_secs(3600);
+        for wish in [Duration::ZERO, Duration::from_millis(1), Duration::from_secs(1)] {
+            assert_eq!(ms(asked(wish, hour, 0)), 1_000);
+            assert_eq!(ms(asked(wish, hour, u64::MAX)), 1_100);
+        }
+        assert_eq!(asked(Duration::MAX, hour, u64::MAX), hour);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::backoff;
 use crate::failure::{Budget, Class, Code, Retries};
 use crate::id::BatchId;
 use crate::instant;
@@ -404,12 +405,11 @@ impl Decider<'_> {
         self.policy.max_attempts.is_some_and(|cap| self.job.attempt >= cap)
     }
 
-    /// The server's wish wins over the curve, clamped, and never below the curve's own floor.
+    /// The server's wish decides in place of the curve.
     fn wait(&self, retry_after: Option<Duration>) -> Duration {
-        let n = self.job.attempt.saturating_sub(1);
         match retry_after {
-            Some(wish) => wish.min(self.policy.retry_after_cap).max(self.policy.backoff.floor(n)),
-            None => self.policy.backoff.delay(n, self.draw),
+            Some(wish) => backoff::asked(wish, self.policy.retry_after_cap, self.draw),
+            None => self.policy.backoff.delay(self.job.attempt.saturating_sub(1), self.draw),
         }
     }
 

@@ -22,6 +22,8 @@ use crate::verb::record::find;
 
 /// A list looks at no more rows than this for one page.
 const SCAN: i64 = 20_000;
+/// So many rows for each that is wanted are looked at first.
+const NEAR: i64 = 2;
 
 /// Where looking stopped when not one row matched; `None` when there was nothing more to look at.
 fn end_of_scan<T>(

@@ -1,14 +1,16 @@
 //! A folder of this machine.
 //!
 //! An artifact is a file under its key, mode 0600, in folders of mode 0700. A put is: temp → fsync → rename that replaces
-//! nothing → fsync of every folder on the way. Every step goes segment by segment from an open handle of the root and
+//! nothing → fsync of its folder and of every one above whose name is not known to last. Every step goes segment by segment from an open handle of the root and
 //! refuses links, so that a planted link leads nowhere, also when it is swapped in between two steps.
 
+mod lasting;
 mod list;
 mod publish;
 mod read;
 mod remove;
 mod root;
+mod shards;
 mod temps;
 
 use std::fs::File;
@@ -29,13 +31,14 @@ use crate::key::Key;
 use crate::range::ByteRange;
 use crate::room;
 use crate::seam::{Seam, Seamless};
-use crate::temp::{Mark, TempFolder};
+use crate::temp::{Mark, Temp};
 use crate::upload::{Publish, Upload};
 
+use publish::Publisher;
 pub(crate) use root::Root;
 pub(crate) use temps::sweep as sweep_temps;
 
-/// Where temps lie, under the root: the same file system, so that a rename is enough.
+/// Where temps lie, under the root: the same file system, so that a rename is enough. Those of small uploads lie in folders below it.
 pub(crate) const TEMP: &str = ".redrive-temp";
 
 /// Artifacts in a folder.
@@ -43,8 +46,7 @@ pub(crate) const TEMP: &str = ".redrive-temp";
 pub struct Folder {
     root: Arc<Root>,
     path: PathBuf,
-    seam: Arc<dyn Seam>,
-    durable: bool,
+    publisher: Arc<Publisher>,
 }
 
 impl Folder {
@@ -55,19 +57,26 @@ impl Folder {
 
     /// Opens a folder in which nothing is synced.
     pub(crate) async fn open_scratch(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Self { durable: false, ..Self::open(path).await? })
+        Self::open_as(path.as_ref(), Arc::new(Seamless), false).await
     }
 
     /// [`Folder::open`] with faults.
     pub async fn open_with(path: impl AsRef<Path>, seam: Arc<dyn Seam>) -> Result<Self> {
-        let path = path.as_ref().to_owned();
+        Self::open_as(path.as_ref(), seam, true).await
+    }
+
+    async fn open_as(path: &Path, seam: Arc<dyn Seam>, durable: bool) -> Result<Self> {
+        let path = path.to_owned();
         let at = path.clone();
         let root = blocking::run(move || {
             let root = Root::open(&at)?;
             root.subfolder(TEMP)?;
             Ok(root)
         });
-        Ok(Self { root: Arc::new(root.await?), path, seam, durable: true })
+        let root = Arc::new(root.await?);
+        let publisher =
+            Arc::new(Publisher { root: Arc::clone(&root), seam, durable, shards: Arc::default() });
+        Ok(Self { root, path, publisher })
     }
 
     /// Where it is.
@@ -76,13 +85,14 @@ impl Folder {
         &self.path
     }
 
-    /// Where temps lie.
-    pub(crate) async fn temps(&self) -> Result<TempFolder> {
-        self.in_temps(|temps| Ok(temps.clone())).await
+    pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
+        Arc::clone(&self.publisher) as _
     }
 
-    pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
-        Arc::new(publish::Publisher::new(Arc::clone(&self.root), Arc::clone(&self.seam), self.durable))
+    /// Opens a temp that was marked.
+    pub(crate) async fn open_temp(&self, mark: &Mark) -> Result<Option<Temp>> {
+        let (mark, publisher) = (mark.clone(), Arc::clone(&self.publisher));
+        blocking::run(move || publisher.temp_folder()?.open(&mark)).await
     }
 
     /// Opens a file for whoever may block.
@@ -101,20 +111,6 @@ impl Folder {
         }
     }
 
-    async fn in_temps<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&TempFolder) -> Result<T> + Send + 'static,
-    {
-        let (seam, durable) = (Arc::clone(&self.seam), self.durable);
-        let opened = self.on_root(move |root| {
-            // Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
-            let folder = Arc::new(root.subfolder(TEMP)?);
-            work(&TempFolder { folder, seam, durable })
-        });
-        opened.await
-    }
-
     async fn on_root<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -128,14 +124,12 @@ impl Folder {
 #[async_trait]
 impl Blobs for Folder {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let temp = self.in_temps(|temps| temps.make()).await?;
-        Ok(Upload::new(temp, limit, self.publisher()))
+        Ok(Upload::new(limit, self.publisher()))
     }
 
     async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
-        let mark = mark.clone();
-        let temp = self.in_temps(move |temps| temps.open(&mark)).await?;
-        Ok(temp.map(|temp| Upload::new(temp, limit, self.publisher())))
+        let temp = self.open_temp(mark).await?;
+        Ok(temp.map(|temp| Upload::of(temp, limit, self.publisher())))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {
@@ -194,8 +188,7 @@ mod tests {
     async fn scratch_is_put_once_and_hashed_like_everything_and_never_synced() {
         let home = tempfile::tempdir().unwrap();
         let seam = Arc::new(Noting::default());
-        let durable = Folder::open_with(home.path(), seam.clone()).await.unwrap();
-        let scratch = Folder { durable: Folder::open_scratch(home.path()).await.unwrap().durable, ..durable };
+        let scratch = Folder::open_as(home.path(), seam.clone(), false).await.unwrap();
         let key = Key::parse("a/b").unwrap();
         let stored = scratch.put_bytes(&key, "one".into()).await.unwrap();
         assert_eq!((stored.placed, stored.sha256), (Placed::New, crate::Sha256::of(b"one")));

@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use rustix::fs::{AtFlags, FlockOperation, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::io::Errno;
 
-use super::read;
 use super::root::{Root, Stop, Way};
+use super::shards::Shards;
+use super::{TEMP, read};
 use crate::Result;
 use crate::blocking;
 use crate::digest::{Hashing, Sha256};
@@ -18,19 +19,20 @@ use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
 use crate::seam::{Point, Seam};
-use crate::temp::Sealing;
-use crate::upload::{Placed, Publish};
+use crate::temp::{MakeTemp, Sealing, Temp, TempFolder};
+use crate::upload::{Placed, Publish, Small, Whole};
 
 /// So often a folder may vanish under a put before it is an error: removals prune empty folders.
 const TRIES: usize = 16;
 
-/// Gives temps their names under one root.
-#[derive(Debug)]
+/// Gives uploads their names under one root.
+#[derive(Debug, Clone)]
 pub(super) struct Publisher {
-    root: Arc<Root>,
-    seam: Arc<dyn Seam>,
-    /// Whether names are synced.
-    durable: bool,
+    pub(super) root: Arc<Root>,
+    pub(super) seam: Arc<dyn Seam>,
+    /// Whether anything is synced.
+    pub(super) durable: bool,
+    pub(super) shards: Arc<Shards>,
 }
 
 /// What one try came to.
@@ -41,34 +43,40 @@ enum Tried {
 }
 
 impl Publisher {
-    pub(super) fn new(root: Arc<Root>, seam: Arc<dyn Seam>, durable: bool) -> Self {
-        Self { root, seam, durable }
+    /// Where temps lie. Asked for again each time: whoever tidied the folder away must not stop uploads until a restart.
+    pub(super) fn temp_folder(&self) -> Result<TempFolder> {
+        Ok(self.temps_in(Arc::new(self.root.subfolder(TEMP)?)))
     }
 
-    fn put(root: &Root, seam: &dyn Seam, durable: bool, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
+    fn temps_in(&self, folder: Arc<OwnedFd>) -> TempFolder {
+        TempFolder { folder, seam: Arc::clone(&self.seam), durable: self.durable }
+    }
+
+    fn put(&self, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
         for _ in 0..TRIES {
-            let way = match root.way(key, true, Act::Put) {
+            let way = match self.root.way(key, true, Act::Put) {
                 Ok(way) => way,
                 Err(Stop::Missing) => continue,
                 Err(Stop::Failed(error)) => return Err(error),
             };
-            match try_once(&way, seam, durable, sealing, key)? {
+            match try_once(&way, &*self.seam, self.durable, sealing, key)? {
                 Tried::Done(placed) => return Ok(placed),
                 Tried::Again => {}
             }
         }
         Err(BlobError::io("the folder was removed again and again"))
     }
-}
 
-#[async_trait]
-impl Publish for Publisher {
     /// Answers with the temp only when its name was taken: a folder that failed is not asked again about the same file.
-    async fn publish(&self, mut sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
-        let (root, seam, key) = (Arc::clone(&self.root), Arc::clone(&self.seam), key.clone());
-        let durable = self.durable;
+    async fn put_made(
+        &self,
+        make: impl FnOnce(&Self) -> Result<Sealing> + Send + 'static,
+        key: &Key,
+    ) -> (Option<Sealing>, Result<Placed>) {
+        let (this, key) = (self.clone(), key.clone());
         let tried = blocking::run(move || {
-            let placed = Self::put(&root, &*seam, durable, &mut sealing, &key);
+            let mut sealing = make(&this)?;
+            let placed = this.put(&mut sealing, &key);
             Ok((sealing, placed))
         });
         match tried.await {
@@ -76,6 +84,31 @@ impl Publish for Publisher {
             Ok((_, placed)) => (None, placed),
             Err(error) => (None, Err(error)),
         }
+    }
+}
+
+impl MakeTemp for Publisher {
+    fn make(&self) -> Result<Temp> {
+        self.temp_folder()?.make()
+    }
+}
+
+#[async_trait]
+impl Publish for Publisher {
+    fn temps(&self) -> Arc<dyn MakeTemp> {
+        Arc::new(self.clone())
+    }
+
+    async fn publish(&self, sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
+        self.put_made(|_| Ok(sealing), key).await
+    }
+
+    /// From the first byte on the disk to the last sync in one hop.
+    async fn publish_small(&self, small: Small, key: &Key) -> (Option<Whole>, Result<Placed>) {
+        let bytes = small.clone();
+        let make = |this: &Self| bytes.into_temp(&this.temps_in(this.shards.next(&this.root)?));
+        let (back, placed) = self.put_made(make, key).await;
+        (back.map(|_| Whole::Small(small)), placed)
     }
 }
 
@@ -97,7 +130,7 @@ fn try_once(
             }
             let synced =
                 seam.before(Point::SyncFolder).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
-            if let Err(e) = synced.and_then(|()| way.sync()) {
+            if let Err(e) = synced.and_then(|()| way.sync_new(sealing.written)) {
                 // Nobody was told that it is there, and it may not last: it must not be adopted later.
                 let _ = rustix::fs::unlinkat(way.last(), name, AtFlags::empty());
                 return Err(errno::folder(Act::Put, "syncing a folder", e));

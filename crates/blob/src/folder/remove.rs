@@ -42,7 +42,7 @@ pub(super) fn remove_older(root: &Root, key: &Key, before: Timestamp) -> Result<
     unlink(&way, key, size(&stat))
 }
 
-fn way<'a>(root: &'a Root, key: &Key) -> Result<Option<Way<'a>>> {
+fn way<'a>(root: &'a Root, key: &'a Key) -> Result<Option<Way<'a>>> {
     match root.way(key, false, Act::Delete) {
         Ok(way) => Ok(Some(way)),
         Err(Stop::Missing) => Ok(None),
@@ -54,7 +54,7 @@ fn way<'a>(root: &'a Root, key: &Key) -> Result<Option<Way<'a>>> {
 fn unlink(way: &Way<'_>, key: &Key, bytes: u64) -> Result<Removed> {
     match rustix::fs::unlinkat(way.last(), key.split().1, AtFlags::empty()) {
         Ok(()) => {
-            way.prune(key);
+            way.prune();
             Ok(Removed::Gone { bytes })
         }
         Err(Errno::NOENT | Errno::ISDIR) => Ok(Removed::Missing),

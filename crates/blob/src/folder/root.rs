@@ -9,21 +9,27 @@ use redrive_model::Timestamp;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::lasting::{Identity, Lasting};
 use crate::Result;
 use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
+use crate::temp::Moment;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PRIVATE: Mode = Mode::RWXU;
 
 /// An open root. Everything is reached from its handle; its path is never used again.
 #[derive(Debug)]
-pub(crate) struct Root(OwnedFd);
+pub(crate) struct Root {
+    fd: OwnedFd,
+    lasting: Lasting,
+}
 
-/// The folders between the root and a key, all open.
+/// The folders between the root and a key, all open, and how they are called from the root on.
 pub(crate) struct Way<'a> {
-    root: &'a OwnedFd,
+    root: &'a Root,
+    names: &'a str,
     below: Vec<OwnedFd>,
 }
 
@@ -52,16 +58,17 @@ impl Root {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty());
-        Ok(Self(root.map_err(|e| errno::folder(Act::Open, "opening the folder", e))?))
+        let fd = root.map_err(|e| errno::folder(Act::Open, "opening the folder", e))?;
+        Ok(Self { fd, lasting: Lasting::default() })
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 
     /// A folder of our own directly below the root, made when it is missing.
     pub(crate) fn subfolder(&self, name: &str) -> Result<OwnedFd> {
-        match step(&self.0, name, true, Act::Put) {
+        match step(&self.fd, name, true, Act::Put) {
             Ok(folder) => Ok(folder),
             Err(Stop::Missing) => Err(BlobError::io(format!("{name} is not a folder"))),
             Err(Stop::Failed(error)) => Err(error),
@@ -69,14 +76,19 @@ impl Root {
     }
 
     /// Goes to the folder that holds a key.
-    pub(crate) fn way(&self, key: &Key, make: bool, act: Act) -> Result<Way<'_>, Stop> {
+    pub(crate) fn way<'a>(&'a self, key: &'a Key, make: bool, act: Act) -> Result<Way<'a>, Stop> {
         let (folders, _) = key.split();
         self.down(folders, make, act)
     }
 
     /// Goes down some folders.
-    pub(crate) fn down(&self, folders: Option<&str>, make: bool, act: Act) -> Result<Way<'_>, Stop> {
-        let mut way = Way { root: &self.0, below: Vec::new() };
+    pub(crate) fn down<'a>(
+        &'a self,
+        folders: Option<&'a str>,
+        make: bool,
+        act: Act,
+    ) -> Result<Way<'a>, Stop> {
+        let mut way = Way { root: self, names: folders.unwrap_or_default(), below: Vec::new() };
         for segment in folders.into_iter().flat_map(|folders| folders.split('/')) {
             let next = step(way.last(), segment, make, act)?;
             way.below.push(next);
@@ -88,36 +100,71 @@ impl Root {
 impl Way<'_> {
     /// The last folder.
     pub(crate) fn last(&self) -> &OwnedFd {
-        self.below.last().unwrap_or(self.root)
+        self.below.last().unwrap_or(&self.root.fd)
+    }
+
+    /// The last folder alone.
+    pub(crate) fn into_last(mut self) -> Result<OwnedFd> {
+        self.below.pop().ok_or_else(|| BlobError::io("there is no folder below"))
     }
 
     /// Syncs every folder on the way, the last first: another process may have made one and not yet synced its parent.
     pub(crate) fn sync(&self) -> rustix::io::Result<()> {
-        self.below.iter().rev().chain([self.root]).try_for_each(rustix::fs::fsync)
+        self.below.iter().rev().chain([&self.root.fd]).try_for_each(rustix::fs::fsync)
+    }
+
+    /// Syncs the last folder, into which something was put that was written at this moment, and above it what is not known to
+    /// last.
+    pub(crate) fn sync_new(&self, written: Moment) -> rustix::io::Result<()> {
+        rustix::fs::fsync(self.last())?;
+        let mut synced = Vec::new();
+        for (depth, (name, folder)) in self.named().enumerate().collect::<Vec<_>>().into_iter().rev() {
+            let identity = Identity::of(folder);
+            if !self.root.lasting.knows(name, identity) {
+                rustix::fs::fsync(self.parent(depth))?;
+                synced.push((name, identity));
+            }
+        }
+        // Only when all of them went well: after a failure nothing is believed.
+        for (name, identity) in synced {
+            self.root.lasting.learn(name, identity, written);
+        }
+        Ok(())
     }
 
     /// Removes the folders on the way that are empty. One that is in use is not empty, or will be made again.
-    pub(crate) fn prune(&self, key: &Key) {
-        let names: Vec<&str> = key.segments().collect();
-        for (depth, name) in names.iter().enumerate().take(self.below.len()).rev() {
-            let parent = depth.checked_sub(1).and_then(|above| self.below.get(above)).unwrap_or(self.root);
-            if rustix::fs::unlinkat(parent, *name, AtFlags::REMOVEDIR).is_err() {
+    pub(crate) fn prune(&self) {
+        for (depth, (name, _)) in self.named().enumerate().collect::<Vec<_>>().into_iter().rev() {
+            let last = name.rsplit('/').next().unwrap_or(name);
+            if rustix::fs::unlinkat(self.parent(depth), last, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
         }
     }
+
+    /// Every folder with its name from the root on.
+    fn named(&self) -> impl Iterator<Item = (&str, &OwnedFd)> {
+        let ends = self.names.match_indices('/').map(|(at, _)| at).chain([self.names.len()]);
+        ends.map(|end| self.names.get(..end).unwrap_or_default()).zip(&self.below)
+    }
+
+    fn parent(&self, depth: usize) -> &OwnedFd {
+        depth.checked_sub(1).and_then(|above| self.below.get(above)).unwrap_or(&self.root.fd)
+    }
 }
 
-/// One folder down. A link is refused, whatever it points at.
+/// One folder down. A link is refused, whatever it points at. Mostly it is there: it is made when it is found missing.
 fn step(folder: &OwnedFd, name: &str, make: bool, act: Act) -> Result<OwnedFd, Stop> {
-    if make {
-        match rustix::fs::mkdirat(folder, name, PRIVATE) {
-            Ok(()) | Err(Errno::EXIST) => {}
+    let open = || rustix::fs::openat(folder, name, FOLDER, Mode::empty());
+    let opened = match open() {
+        Err(Errno::NOENT) if make => match rustix::fs::mkdirat(folder, name, PRIVATE) {
+            Ok(()) | Err(Errno::EXIST) => open(),
             Err(Errno::NOENT) => return Err(Stop::Missing),
             Err(e) => return Err(Stop::Failed(errno::folder(act, "making a folder", e))),
-        }
-    }
-    match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+        },
+        opened => opened,
+    };
+    match opened {
         Ok(next) => Ok(next),
         Err(Errno::NOENT) => Err(Stop::Missing),
         Err(Errno::NOTDIR | Errno::LOOP) => Err(obstacle(folder, name, make, act)),

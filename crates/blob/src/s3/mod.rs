@@ -31,7 +31,7 @@ use crate::folder::Root;
 use crate::key::Key;
 use crate::range::ByteRange;
 use crate::seam::Seamless;
-use crate::temp::{Mark, TempFolder};
+use crate::temp::{MakeTemp, Mark, Temp, TempFolder};
 use crate::upload::Upload;
 
 pub use probe::{Conditional, Conditionals};
@@ -45,7 +45,25 @@ use publish::{ClockOf, Publisher};
 pub struct S3 {
     bucket: Arc<Bucket>,
     publisher: Arc<Publisher>,
-    spool: Arc<Root>,
+    spool: Arc<Spool>,
+}
+
+/// Where uploads gather on their way to the bucket.
+#[derive(Debug)]
+struct Spool(Root);
+
+impl Spool {
+    fn folder(&self) -> Result<TempFolder> {
+        let folder = self.0.fd().try_clone_to_owned();
+        let folder = folder.map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
+        Ok(TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false })
+    }
+}
+
+impl MakeTemp for Spool {
+    fn make(&self) -> Result<Temp> {
+        self.folder()?.make()
+    }
 }
 
 impl S3 {
@@ -58,25 +76,12 @@ impl S3 {
     /// [`S3::open`] with a clock. It only decides whether an adopted object is written again to make it young.
     pub async fn open_with(settings: S3Settings, clock: Arc<dyn Clock>) -> Result<Self> {
         let at = settings.spool.clone();
-        let spool = blocking::run(move || Root::open(&at)).await?;
+        let spool = Arc::new(Spool(blocking::run(move || Root::open(&at)).await?));
         let bucket = Arc::new(Bucket::new(settings)?);
         let conditionals = probe::probe(&bucket).await?;
-        let publisher = Publisher { bucket: Arc::clone(&bucket), conditionals, clock: ClockOf(clock) };
-        Ok(Self { bucket, publisher: Arc::new(publisher), spool: Arc::new(spool) })
-    }
-
-    async fn in_spool<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&TempFolder) -> Result<T> + Send + 'static,
-    {
-        let spool = Arc::clone(&self.spool);
-        let opened = blocking::run(move || {
-            let folder = spool.fd().try_clone_to_owned();
-            let folder = folder.map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
-            work(&TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false })
-        });
-        opened.await
+        let (temps, clock) = (Arc::clone(&spool) as _, ClockOf(clock));
+        let publisher = Publisher { bucket: Arc::clone(&bucket), conditionals, temps, clock };
+        Ok(Self { bucket, publisher: Arc::new(publisher), spool })
     }
 
     /// What the bucket does with conditions, as it was found out at start.
@@ -89,14 +94,13 @@ impl S3 {
 #[async_trait]
 impl Blobs for S3 {
     async fn begin(&self, limit: u64) -> Result<Upload> {
-        let temp = self.in_spool(|spool| spool.make()).await?;
-        Ok(Upload::new(temp, limit, Arc::clone(&self.publisher) as _))
+        Ok(Upload::new(limit, Arc::clone(&self.publisher) as _))
     }
 
     async fn resume(&self, mark: &Mark, limit: u64) -> Result<Option<Upload>> {
-        let mark = mark.clone();
-        let temp = self.in_spool(move |spool| spool.open(&mark)).await?;
-        Ok(temp.map(|temp| Upload::new(temp, limit, Arc::clone(&self.publisher) as _)))
+        let (mark, spool) = (mark.clone(), Arc::clone(&self.spool));
+        let temp = blocking::run(move || spool.folder()?.open(&mark)).await?;
+        Ok(temp.map(|temp| Upload::of(temp, limit, Arc::clone(&self.publisher) as _)))
     }
 
     async fn read(&self, key: &Key, range: Option<ByteRange>) -> Result<Reading> {

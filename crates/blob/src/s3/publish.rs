@@ -19,7 +19,7 @@ use crate::Result;
 use crate::error::{Act, BlobError};
 use crate::folder::TEMP;
 use crate::key::Key;
-use crate::temp::Sealing;
+use crate::temp::{MakeTemp, Sealing};
 use crate::upload::{Placed, Publish};
 
 /// So often an object may come and go under a put before it is an error.
@@ -32,6 +32,7 @@ const YOUNG: Duration = Duration::from_secs(15 * 60);
 pub(super) struct Publisher {
     pub(super) bucket: Arc<Bucket>,
     pub(super) conditionals: Conditionals,
+    pub(super) temps: Arc<dyn MakeTemp>,
     pub(super) clock: ClockOf,
 }
 
@@ -47,6 +48,10 @@ impl std::fmt::Debug for ClockOf {
 
 #[async_trait]
 impl Publish for Publisher {
+    fn temps(&self) -> Arc<dyn MakeTemp> {
+        Arc::clone(&self.temps)
+    }
+
     async fn publish(&self, sealing: Sealing, key: &Key) -> (Option<Sealing>, Result<Placed>) {
         let placed = self.put(&sealing, key).await;
         let again = placed

@@ -7,6 +7,7 @@ use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 use redrive_model::Timestamp;
 
+use super::Spool;
 use super::bucket::Bucket;
 use super::list;
 use super::probe::PROBE;
@@ -15,17 +16,17 @@ use crate::Result;
 use crate::blobs::Temps;
 use crate::blocking;
 use crate::error::{Act, BlobError};
-use crate::folder::{self, Root, TEMP};
+use crate::folder::{self, TEMP};
 
 /// Removes what was last written before an instant.
 pub(super) async fn sweep(
     bucket: &Arc<Bucket>,
-    spool: &Arc<Root>,
+    spool: &Arc<Spool>,
     before: Timestamp,
     most: usize,
 ) -> Result<Temps> {
     let spool = Arc::clone(spool);
-    let mut swept = blocking::run(move || folder::sweep_temps(spool.fd(), before, most)).await?;
+    let mut swept = blocking::run(move || folder::sweep_temps(spool.0.fd(), before, most)).await?;
     for own in [TEMP, PROBE] {
         let mut objects = list::found(Arc::clone(bucket), format!("{own}/"));
         while let Some(object) = objects.try_next().await? {

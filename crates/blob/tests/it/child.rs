@@ -24,8 +24,9 @@ async fn does_what_it_is_told() {
     let folder = var(FOLDER).unwrap();
     let folder = Path::new(&folder);
     match task.split_once(' ').unwrap_or((&task, "")) {
-        ("put-until", point) => crate::killed::put_until(folder, point).await,
-        ("put", _) => crate::synced::put(folder).await,
+        ("put-until", how) => crate::killed::put_until(folder, how).await,
+        ("put", bytes) => crate::synced::put(folder, bytes.parse().unwrap()).await,
+        ("put-again", _) => crate::synced::put_again(folder).await,
         ("denied", _) => crate::torn::denied(folder).await,
         ("many-folder", count) => crate::memory::many_on_folder(folder, count.parse().unwrap()).await,
         ("many-s3", count) => crate::memory::many_on_s3(folder, count.parse().unwrap()).await,

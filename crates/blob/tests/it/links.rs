@@ -94,7 +94,8 @@ async fn a_temp_folder_that_is_a_link_stops_uploads() {
     let p = planted().await;
     std::fs::remove_dir(p.root.join(".redrive-temp")).unwrap();
     symlink(p.outside.path(), p.root.join(".redrive-temp")).unwrap();
-    refused(p.kit.blobs.begin(10).await);
+    refused(p.kit.blobs.put_bytes(&k("small"), "x".into()).await);
+    refused(p.kit.blobs.put_bytes(&k("large"), crate::kit::noise(300_000, 1)).await);
     refused(p.kit.blobs.sweep_temps(crate::kit::later(60), 10).await);
     p.outside_is_as_it_was();
 }

@@ -34,18 +34,22 @@ const ENOSPC: i32 = 28;
 
 #[tokio::test]
 async fn a_step_that_fails_gives_the_file_up_and_a_new_put_succeeds() {
-    for point in [Point::WriteTemp, Point::SyncTemp, Point::Rename, Point::SyncFolder] {
-        for (errno, code) in [(EIO, Code::IoError), (ENOSPC, Code::DiskFull)] {
+    let points = [Point::WriteTemp, Point::SyncTemp, Point::Rename, Point::SyncFolder];
+    let errors = [(EIO, Code::IoError), (ENOSPC, Code::DiskFull)];
+    // What goes through memory, and what goes through a temp from its first block on.
+    for size in [1_000, 300_000] {
+        for (point, (errno, code)) in points.into_iter().flat_map(|point| errors.map(|error| (point, error)))
+        {
             let home = tempfile::tempdir().unwrap();
             let seam = Arc::new(FailOnce { point, errno, reached: AtomicUsize::new(0) });
             let blobs = Folder::open_with(home.path(), Arc::clone(&seam) as _).await.unwrap();
-            let error = blobs.put_bytes(&k("a/b"), noise(1_000, 1)).await.unwrap_err();
-            assert_eq!(error.code(), code, "{point:?}: {error:?}");
-            assert_eq!(files_below(home.path()), [], "{point:?}: nothing stays, under no name");
+            let error = blobs.put_bytes(&k("a/b"), noise(size, 1)).await.unwrap_err();
+            assert_eq!(error.code(), code, "{size} {point:?}: {error:?}");
+            assert_eq!(files_below(home.path()), [], "{size} {point:?}: nothing stays, under no name");
             assert_eq!(
-                blobs.put_bytes(&k("a/b"), noise(1_000, 1)).await.unwrap().placed,
+                blobs.put_bytes(&k("a/b"), noise(size, 1)).await.unwrap().placed,
                 Placed::New,
-                "{point:?}"
+                "{size} {point:?}"
             );
         }
     }

@@ -76,5 +76,12 @@ async fn a_disk_that_fails_gets_one_retry_and_then_the_job_has_failed_without_a_
 }
 
 fn temps(bench: &Bench) -> usize {
-    std::fs::read_dir(bench.home().join("results/.redrive-temp")).unwrap().count()
+    files_below(&bench.home().join("results/.redrive-temp"))
+}
+
+fn files_below(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| if entry.file_type().unwrap().is_dir() { files_below(&entry.path()) } else { 1 })
+        .sum()
 }

@@ -22,8 +22,9 @@ const TOGETHER: usize = 1_000;
 const IN_FLIGHT: usize = 2;
 /// So many together are a stream.
 const BUSY: usize = 8;
-/// Ends that come in a stream are gathered for so long.
-const LINGER: Duration = Duration::from_millis(3);
+/// Ends that come in a stream are gathered for so long, or until there are enough.
+const LINGER: Duration = Duration::from_millis(10);
+const ENOUGH: usize = 256;
 /// Between two tries while the store is away.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -70,7 +71,7 @@ async fn gather(store: Arc<dyn Store>, slots: Arc<Slots>, mut receiver: mpsc::Re
         // One that comes alone is written at once. When many come, a commit costs more than the moment in which more do.
         if busy {
             let until = Instant::now() + LINGER;
-            while entries.len() < TOGETHER {
+            while entries.len() < ENOUGH {
                 let left = TOGETHER - entries.len();
                 match tokio::time::timeout_at(until, receiver.recv_many(&mut entries, left)).await {
                     Ok(0) | Err(_) => break,

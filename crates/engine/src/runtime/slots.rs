@@ -9,9 +9,12 @@ use redrive_model::{Target, TargetSet, WorkloadName};
 use redrive_store::{Claimed, Lease, Want};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::registry::Registry;
+use held::Held;
+pub(crate) use held::{Started, Stuck, Why};
+
+mod held;
 
 /// What can be started within this time may wait locally.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -37,7 +40,7 @@ struct State {
     held: HashMap<Lease, Held>,
     waiting: VecDeque<Claimed>,
     running: HashMap<WorkloadName, usize>,
-    at: HashMap<Target, usize>,
+    at: HashMap<Target, Busy>,
     usual: HashMap<WorkloadName, Duration>,
     /// Handlers that have ended and whose end is not written yet.
     ended: HashMap<WorkloadName, usize>,
@@ -47,68 +50,12 @@ struct State {
     left: HashSet<Lease>,
 }
 
-/// Why an attempt should come to an end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// Its lease is gone.
-    Lost,
-    /// Its lease could not be extended in time: perhaps it is gone.
-    Doubt,
-    /// Its time is over.
-    Timeout,
-    /// The process drains.
-    Drain,
-}
-
-/// One lease.
-struct Held {
-    workload: WorkloadName,
-    targets: TargetSet,
-    since: Instant,
-    cancel: CancellationToken,
-    why: Option<Why>,
-    /// Its handler runs since then, and may until then.
-    runs: Option<(Instant, Instant)>,
-    stuck: bool,
-    /// Its handler has ended, and that is being written.
-    ended: bool,
-}
-
-impl Held {
-    fn new(claimed: &Claimed) -> Self {
-        Self {
-            workload: claimed.workload.clone(),
-            targets: claimed.targets.clone(),
-            since: Instant::now(),
-            cancel: CancellationToken::new(),
-            why: None,
-            runs: None,
-            stuck: false,
-            ended: false,
-        }
-    }
-
-    fn end(&mut self, why: Why) {
-        self.why.get_or_insert(why);
-        self.cancel.cancel();
-    }
-}
-
-/// A job whose slot was free.
-pub(crate) struct Started {
-    pub(crate) claimed: Claimed,
-    pub(crate) cancel: CancellationToken,
-    /// When it was claimed, by our monotonic clock.
-    pub(crate) since: Instant,
-}
-
-/// What a handler that ignores its end looks like from outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stuck {
-    pub(crate) lease: Lease,
-    pub(crate) workload: WorkloadName,
-    /// How many there are now.
-    pub(crate) count: usize,
+/// A target that something runs for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Busy {
+    running: usize,
+    /// How long its handlers usually take.
+    usual: Option<Duration>,
 }
 
 /// The store's answer to what we hold is older than what we know: what has ended since the question must not run again.
@@ -134,6 +81,11 @@ impl Drop for Hearing<'_> {
             state.left = HashSet::new();
         }
     }
+}
+
+/// What is usual changes slowly.
+fn learn(usual: Option<Duration>, took: Duration) -> Duration {
+    usual.map_or(took, |usual| (usual * 7 + took) / 8)
 }
 
 /// How many jobs may wait locally when handlers usually take so long.
@@ -175,16 +127,19 @@ impl Slots {
         registry.iter().filter_map(want).collect()
     }
 
-    /// How much room is left for targets that something runs or waits for here.
+    /// How much room is left for targets that something runs or waits for here: what can start at once, and a little more where
+    /// the target is fast.
     pub(crate) fn rooms(&self, registry: &Registry) -> Vec<(Target, usize)> {
         let state = self.state();
-        let mut taken: HashMap<&Target, usize> = state.at.iter().map(|(target, n)| (target, *n)).collect();
+        let mut taken: HashMap<&Target, Busy> =
+            state.at.iter().map(|(target, busy)| (target, *busy)).collect();
         for target in state.waiting.iter().flat_map(|claimed| claimed.targets.iter()) {
-            *taken.entry(target).or_insert(0) += 1;
+            taken.entry(target).or_default().running += 1;
         }
-        let room = |(target, taken): (&Target, usize)| {
+        let room = |(target, busy): (&Target, Busy)| {
             let limit = registry.iter().filter_map(|(_, r)| r.handler.at_once(target)).min()?;
-            Some((target.clone(), limit.saturating_sub(taken)))
+            let ahead = busy.usual.map_or(0, |usual| ahead(limit, usual));
+            Some((target.clone(), (limit + ahead).saturating_sub(busy.running)))
         };
         taken.into_iter().filter_map(room).collect()
     }
@@ -218,7 +173,7 @@ impl Slots {
             let running = state.running.get(&claimed.workload).copied().unwrap_or(0);
             let room = |target: &Target| {
                 let limit = registered.handler.at_once(target);
-                limit.is_none_or(|limit| state.at.get(target).copied().unwrap_or(0) < limit)
+                limit.is_none_or(|limit| state.at.get(target).map_or(0, |busy| busy.running) < limit)
             };
             running < registered.concurrency && claimed.targets.iter().all(room)
         };
@@ -249,10 +204,15 @@ impl Slots {
             state.stuck = state.stuck.saturating_sub(1);
             metrics::gauge!("redrive_jobs_stuck").set(state.stuck as f64);
         } else if let Some((since, _)) = runs {
-            state.free(&claimed.workload, &claimed.targets);
             let took = since.elapsed();
-            let usual = state.usual.entry(claimed.workload.clone()).or_insert(took);
-            *usual = (*usual * 7 + took) / 8;
+            for target in claimed.targets.iter() {
+                if let Some(busy) = state.at.get_mut(target) {
+                    busy.usual = Some(learn(busy.usual, took));
+                }
+            }
+            state.free(&claimed.workload, &claimed.targets);
+            let usual = learn(state.usual.get(&claimed.workload).copied(), took);
+            state.usual.insert(claimed.workload.clone(), usual);
         }
     }
 
@@ -348,6 +308,11 @@ impl Slots {
             && let Some(first) = state.waiting.pop_front()
         {
             state.usual.insert(first.workload.clone(), TOO_LONG);
+            for target in first.targets.iter() {
+                if let Some(busy) = state.at.get_mut(target) {
+                    busy.usual = Some(TOO_LONG);
+                }
+            }
             overdue.push(first);
         }
         overdue
@@ -384,7 +349,7 @@ impl State {
         let timeout = policy.map_or(Duration::ZERO, |policy| policy.attempt_timeout);
         *self.running.entry(claimed.workload.clone()).or_insert(0) += 1;
         for target in claimed.targets.iter() {
-            *self.at.entry(target.clone()).or_insert(0) += 1;
+            self.at.entry(target.clone()).or_default().running += 1;
         }
         let now = Instant::now();
         let held = self.held.entry(claimed.lease).or_insert_with(|| Held::new(&claimed));
@@ -397,57 +362,13 @@ impl State {
             *running = running.saturating_sub(1);
         }
         for target in targets.iter() {
-            if let Some(running) = self.at.get_mut(target) {
-                *running = running.saturating_sub(1);
+            if let Some(busy) = self.at.get_mut(target) {
+                busy.running = busy.running.saturating_sub(1);
             }
         }
-        self.at.retain(|_, running| *running > 0);
+        self.at.retain(|_, busy| busy.running > 0);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use redrive_model::{JobFacts, JobId, LeaseToken, Timestamp};
-
-    use super::*;
-
-    fn claimed(n: u8) -> Claimed {
-        let at = Timestamp::UNIX_EPOCH;
-        Claimed {
-            lease: Lease { job: JobId::from_parts(at, [n; 10]), token: LeaseToken(1) },
-            workload: WorkloadName::new("test").unwrap(),
-            owner: None,
-            label: None,
-            input: Vec::new(),
-            state: None,
-            targets: TargetSet::default(),
-            generation: 1,
-            max_attempts: None,
-            batch: None,
-            facts: JobFacts::default(),
-            claimed_at: at,
-            expires_at: at,
-        }
-    }
-
-    #[test]
-    fn what_the_store_still_gives_as_ours_is_taken_in_once() {
-        let slots = Slots::default();
-        slots.take_in(vec![claimed(1)]);
-        assert_eq!(slots.hearing().take_in(vec![claimed(1), claimed(2)]), 1);
-        assert_eq!(slots.hearing().take_in(vec![claimed(1), claimed(2)]), 0);
-        assert_eq!(slots.held(), 2);
-    }
-
-    #[test]
-    fn what_ended_while_the_store_was_asked_does_not_run_again() {
-        let slots = Slots::default();
-        slots.take_in(vec![claimed(1), claimed(2)]);
-        let (first, second) = (slots.hearing(), slots.hearing());
-        slots.forget([claimed(1).lease]);
-        assert_eq!(first.take_in(vec![claimed(1), claimed(2), claimed(3)]), 1);
-        slots.forget([claimed(3).lease]);
-        assert_eq!(second.take_in(vec![claimed(1), claimed(2), claimed(3)]), 0);
-        assert!(slots.state().left.is_empty());
-    }
-}
+mod tests;

@@ -122,8 +122,15 @@ impl Bench {
 
     /// Uploads that are on their way, or were left to be gone on with.
     pub(crate) fn temps(&self) -> usize {
-        std::fs::read_dir(self.home.path().join("fetched/.redrive-temp")).unwrap().count()
+        files_below(&self.home.path().join("fetched/.redrive-temp"))
     }
+}
+
+fn files_below(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| if entry.file_type().unwrap().is_dir() { files_below(&entry.path()) } else { 1 })
+        .sum()
 }
 
 /// A resource of a manifest of its own.

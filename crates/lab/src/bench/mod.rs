@@ -4,6 +4,7 @@
 //! the same schema; the barest side only claims and deletes. Figures are medians of several rounds, and each round runs both
 //! sides one after the other. The engine's own benchmark is `redrive bench`.
 
+pub mod fetch;
 pub mod measure;
 pub mod ours;
 pub mod raw_postgres;

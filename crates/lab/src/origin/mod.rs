@@ -97,6 +97,12 @@ impl Origin {
         lock(&self.state.heard).iter().filter(|heard| heard.request.path == path).cloned().collect()
     }
 
+    /// Everything that was asked.
+    #[must_use]
+    pub fn all(&self) -> Vec<Heard> {
+        lock(&self.state.heard).clone()
+    }
+
     /// How often this path was asked for.
     #[must_use]
     pub fn count(&self, path: &str) -> usize {

@@ -91,7 +91,8 @@ fn retry_after_wins_within_its_bounds() {
     };
     assert_eq!(wait(120), (120, Charge::Keep));
     assert_eq!(wait(10 * 365 * 86_400), (3_600, Charge::Keep), "clamped to an hour");
-    assert_eq!(wait(0), (5, Charge::Keep), "never below the curve's floor");
+    assert_eq!(wait(1), (1, Charge::Keep), "sooner than the curve would");
+    assert_eq!(wait(0), (1, Charge::Keep), "but not at once");
 }
 
 #[test]
