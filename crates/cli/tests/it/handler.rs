@@ -20,7 +20,7 @@ async fn a_handler_refuses_names_and_leaves_nothing_behind() {
     let (dir, origin) = (tempfile::tempdir().unwrap(), Origin::start().await.unwrap());
     let lines = r#"case "$(cat)" in
         *bad*) echo '{"refuse": "not this one"}' ;;
-        *) echo '{"name": "kept/good.bin"}' ;;
+        *) echo '{"name": "kept/good.bin", "tags": {"virus": "none"}}' ;;
         esac"#;
     let handler = program(dir.path(), lines);
     let (good, bad) = (origin.url("/good"), origin.url("/bad"));
@@ -30,6 +30,8 @@ async fn a_handler_refuses_names_and_leaves_nothing_behind() {
     let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(7), "{out}{said}");
     assert!(out.contains("HANDLER_REFUSED") && out.contains("kept/good.bin"), "{out}{said}");
+    assert!(out.contains(r#""tags":{"virus":"none"}"#), "{out}");
+    assert!(dir.path().join("out/kept/good.bin").exists(), "{out}");
     assert_eq!((origin.count("/good"), origin.count("/bad")), (1, 0));
 }
 

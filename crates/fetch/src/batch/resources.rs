@@ -55,10 +55,12 @@ impl Manifests {
 
 fn view(row: &JobRow, resource: Option<Resource>, failure: Option<ResourceFailure>) -> FetchResource {
     let made = row.result.as_deref().and_then(Made::parse);
-    let (id, url, tags, place) = match resource {
+    let (id, url, mut tags, place) = match resource {
         Some(resource) => (resource.id, redact(&resource.url), resource.tags, resource.place),
         None => (row.label.clone().unwrap_or_default(), String::new(), Default::default(), None),
     };
+    // What handlers said about it counts more than what the manifest says.
+    tags.extend(made.iter().flat_map(|made| made.tags.clone()));
     FetchResource {
         id,
         job_id: row.id.to_string(),

@@ -12,6 +12,7 @@ use redrive_engine::{Code, Context, Failure};
 use super::{Candidate, Hook, HookError, ResourceView, Verdict};
 use crate::download::Head;
 use crate::input::{MAX_PAIRS, Resource};
+use crate::key::below;
 
 /// Tags travel with the job's row: all of them together have at most so many bytes.
 const MAX_TAG_BYTES: usize = 4_096;
@@ -75,7 +76,7 @@ impl Asked {
         }
         let bad = |text: String| failure(ctx, phase, Code::HandlerFailed, text);
         if let Some(name) = verdict.name {
-            let key = Key::parse(&resource.prefix).and_then(|prefix| prefix.join(&name));
+            let key = below(&resource.prefix, &name);
             let name = one_line_chars(&name, 80);
             self.key = key.map_err(|error| bad(format!("the handler chose the name {name:?}: {error}")))?;
         }
