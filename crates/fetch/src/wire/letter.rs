@@ -26,7 +26,15 @@ pub async fn dead_letter(store: &dyn Store, dead: &DeadRow) -> Result<DeadLetter
     let attempts = store.attempts(dead.job).await?;
     let last =
         attempts.iter().rfind(|attempt| attempt.generation == dead.generation && attempt.code.is_some());
-    Ok(message(dead, job.as_ref(), resource.as_ref(), last))
+    let mut letter = message(dead, job.as_ref(), resource.as_ref(), last);
+    // Members belong to their batch, and that one to its owner.
+    if let (None, Some(batch), Some(task)) =
+        (&dead.owner, job.and_then(|job| job.batch), letter.task.as_mut())
+        && let Some(owner) = store.batch(batch).await?.and_then(|batch| batch.owner)
+    {
+        task.tenant = owner.to_string();
+    }
+    Ok(letter)
 }
 
 fn message(
