@@ -2,8 +2,8 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{FetchResource, FetchResources, ResourceFailure};
-use redrive_engine::model::redact::redact;
 use redrive_engine::model::State;
+use redrive_engine::model::redact::redact;
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
 
 use super::failed;
