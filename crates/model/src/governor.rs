@@ -15,6 +15,8 @@ use crate::instant;
 const FLOOR: u64 = 10;
 /// First tries are counted over so long.
 const WINDOW: Duration = Duration::from_secs(10);
+/// A window that began less than this ago counts as this long.
+const LEAST: Duration = Duration::from_secs(1);
 /// So much of an unused allowance may be made up for.
 const BURST: Duration = Duration::from_secs(1);
 
@@ -62,16 +64,18 @@ impl Bucket {
         self.since.is_none()
     }
 
-    /// Retries per second that pass now.
+    /// Retries per second that pass now: a tenth of the first tries in this window or the one before, whichever had more. What has
+    /// just begun has no window before.
     #[must_use]
-    pub fn rate(&self) -> u64 {
-        (self.firsts / 10).max(FLOOR)
+    pub fn rate(&self, now: Timestamp) -> u64 {
+        let span = self.since.map_or(LEAST, |since| instant::between(since, now).max(LEAST));
+        (self.firsts.max(per_second(self.counted, span)) / 10).max(FLOOR)
     }
 
     /// Counts first tries that were made since the last call, and takes places for `n` retries.
     pub fn take(&mut self, now: Timestamp, firsts: u64, n: u32) -> Places {
         self.count(now, firsts);
-        let apart = Duration::from_millis((1000 / self.rate()).max(1));
+        let apart = Duration::from_millis((1000 / self.rate(now)).max(1));
         let earliest = instant::before(now, BURST);
         let first = self.next.map_or(earliest, |next| next.max(earliest));
         self.next = Some(instant::after(first, apart * n));
@@ -83,12 +87,15 @@ impl Bucket {
         self.counted = self.counted.saturating_add(firsts);
         let span = instant::between(since, now);
         if span >= WINDOW {
-            let ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1);
-            self.firsts = self.counted.saturating_mul(1000) / ms;
+            self.firsts = per_second(self.counted, span);
             self.counted = 0;
             self.since = Some(now);
         }
     }
+}
+
+fn per_second(count: u64, span: Duration) -> u64 {
+    count.saturating_mul(1000) / u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -127,10 +134,21 @@ mod tests {
         let mut bucket = Bucket::default();
         bucket.take(at(0), 0, 0);
         bucket.take(at(10_000), 20_000, 0);
-        assert_eq!(bucket.rate(), 200);
+        assert_eq!(bucket.rate(at(10_000)), 200);
         assert_eq!(before(&mut bucket, 10_000, 10_000, 11_000), 400);
         bucket.take(at(20_000), 0, 0);
-        assert_eq!(bucket.rate(), FLOOR, "the traffic has gone");
+        assert_eq!(bucket.rate(at(20_000)), FLOOR, "the traffic has gone");
+    }
+
+    #[test]
+    fn first_tries_that_have_just_begun_count() {
+        let mut bucket = Bucket::default();
+        bucket.take(at(0), 900, 0);
+        assert_eq!(bucket.rate(at(1)), 90, "a moment is no second");
+        bucket.take(at(2_000), 3_100, 0);
+        assert_eq!(bucket.rate(at(2_000)), 200);
+        assert_eq!(before(&mut bucket, 2_000, 1_000, 3_000), 400, "with the second before");
+        assert_eq!(bucket.rate(at(200_000)), FLOOR);
     }
 
     #[test]

@@ -70,6 +70,13 @@ impl Breakers {
         }
     }
 
+    /// These could not be written.
+    fn keep(&self, target: &Target, calls: Vec<(Call, u64)>) {
+        let mut state = self.state();
+        let kept = state.pending.entry(target.clone()).or_default();
+        kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
+    }
+
     /// The probe that this lease is, if it is one.
     pub(crate) fn take_probe(&self, lease: Lease) -> Option<(Target, Probe)> {
         self.state().probes.remove(&lease)
@@ -141,9 +148,7 @@ pub(crate) async fn flush(worker: &Worker) {
             Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker),
             Err(error) => {
                 tracing::debug!(event = "breaker.not_written", %target, "{error}");
-                let mut state = worker.breakers.state();
-                let kept = state.pending.entry(target).or_default();
-                kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
+                worker.breakers.keep(&target, calls);
             }
         }
     }
@@ -211,10 +216,16 @@ pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
     }
 }
 
-/// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
+/// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that. What else it answered
+/// meanwhile is counted first: else it would seem that it answers nothing but that.
 pub(crate) async fn busy(worker: &Worker, target: &Target, wait: Duration) {
+    let _one = worker.breakers.writing.lock().await;
+    let calls = worker.breakers.state().pending.remove(target).unwrap_or_default();
     let config = (worker.options.breaker)(target);
     let asked = |breaker: &mut Breaker, now: Timestamp| {
+        for (call, epoch) in &calls {
+            breaker.record(&config, now, ids::draw(), *call, *epoch);
+        }
         breaker.record(&config, now, ids::draw(), Call::Busy, breaker.epoch);
         if breaker.busy.is_too_busy() {
             breaker.throttle(instant::after(now, wait));
@@ -225,7 +236,10 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, wait: Duration) {
             worker.breakers.learn_one(target, &breaker);
             super::give_held_back(worker).await;
         }
-        Err(error) => tracing::debug!(event = "breaker.busy_not_written", %target, "{error}"),
+        Err(error) => {
+            tracing::debug!(event = "breaker.busy_not_written", %target, "{error}");
+            worker.breakers.keep(target, calls);
+        }
     }
 }
 

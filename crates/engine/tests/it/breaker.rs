@@ -231,6 +231,34 @@ async fn a_busy_target_is_held_when_it_says_so_often() {
     running.drain().await;
 }
 
+/// Its right answers count too, although they are written later than its refusals.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_is_busy_now_and_then_is_not_held() {
+    let bench = Bench::new().await;
+    let engine = bench.engine_with(touchy()).await;
+    let mut does = Does::new(|_, task: Task| async move {
+        if task.n % 10 == 0 {
+            return Err(Failure::new(Code::GwBusy, "503").retry_after(Duration::from_secs(60)));
+        }
+        Ok(Done::Complete)
+    });
+    does.concurrency = 1;
+    engine.register(does);
+    let tasks: Vec<Task> = (0..100).map(task).collect();
+    let ids = engine.enqueue_many(&tasks).await.unwrap();
+    let running = engine.start();
+    for (n, id) in ids.iter().map(|enqueued| enqueued.job()).enumerate() {
+        if n % 10 == 0 {
+            bench.until_row(id, |row| row.attempt == 1 && row.state == State::Queued).await;
+        } else {
+            bench.until(id, State::Complete).await;
+        }
+    }
+    let row = bench.store.breaker(&gateway()).await.unwrap().unwrap();
+    assert_eq!(row.breaker.throttled_until, None, "one in ten is no reason: {row:?}");
+    running.drain().await;
+}
+
 /// A burst of retries against one target is spread; jobs without a target are not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_retries_is_spread() {

@@ -21,7 +21,7 @@ use super::lines::Lines;
 use crate::input::Resource;
 
 /// So many members are added at once: enough to be quick, few enough that others wait for nothing.
-const CHUNK: usize = 2_000;
+const CHUNK: usize = 250;
 /// And so many bytes of the manifest.
 const CHUNK_BYTES: u64 = 4 << 20;
 

@@ -65,9 +65,24 @@ impl Bench {
     }
 
     pub(crate) fn workload_on(&self, options: DownloadOptions, blobs: Arc<dyn Blobs>, target: &str) -> Fetch {
+        let soon = |policy| Policy { backoff: Backoff::none(), ..policy };
+        self.workload_as(options, soon, blobs, target)
+    }
+
+    /// With another policy than one that never waits.
+    pub(crate) fn workload_by(&self, options: DownloadOptions, by: impl FnOnce(Policy) -> Policy) -> Fetch {
+        self.workload_as(options, by, self.place.clone(), "disk")
+    }
+
+    fn workload_as(
+        &self,
+        options: DownloadOptions,
+        by: impl FnOnce(Policy) -> Policy,
+        blobs: Arc<dyn Blobs>,
+        target: &str,
+    ) -> Fetch {
         let downloads = Downloads::new(options).unwrap();
-        let policy = FetchOptions::policy(&downloads, 3, 3);
-        let policy = Policy { backoff: Backoff::none(), ..policy };
+        let policy = by(FetchOptions::policy(&downloads, 3, 3));
         let usual = Place { blobs, target: Target::new(target).unwrap() };
         let places = Places { usual, listed: BTreeMap::new() };
         Fetch::new(downloads, places, FetchOptions { policy, concurrency: 16, per_host: 16 })

@@ -1,7 +1,7 @@
 //! `bench-fetch`: downloads with all our bookkeeping and durability against downloads without.
 //!
-//! `cargo run --release -p redrive-lab --bin bench-fetch -- --home /some/new/folder`. It needs nginx, curl, aria2 and img2dataset; a peer
-//! that is not there is left out and said. Exits 1 when a promise is broken.
+//! `cargo run --release -p redrive-lab --bin bench-fetch -- --home /some/new/folder`. It needs nginx, and the
+//! peers that take part. Exits 1 when a promise is broken.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command: the table is its output")]
 
@@ -44,8 +44,8 @@ struct Args {
     /// Objects of the origin that misbehaves.
     #[arg(long, default_value_t = 5_000)]
     bad: usize,
-    /// Who takes part beside the two loops.
-    #[arg(long, value_delimiter = ',', default_value = "curl,aria2,img2dataset")]
+    /// Who takes part with small objects.
+    #[arg(long, value_delimiter = ',', default_value = "synced,bare,curl,aria2,img2dataset")]
     peers: Vec<String>,
     /// Where img2dataset is.
     #[arg(long, default_value = "img2dataset")]
@@ -63,6 +63,8 @@ enum Side {
     Synced(Task),
     /// A client that wastes nothing.
     Perfect(Task),
+    /// The same that syncs each file and its folder.
+    PerfectSynced(Task),
 }
 
 #[tokio::main]
@@ -88,7 +90,7 @@ async fn main() -> Result<()> {
         }
     }
     if wants("bad") {
-        lines.push(misbehaving(&args, &home).await?);
+        lines.extend(misbehaving(&args, &home).await?);
     }
     println!("| what | ours | other side | ratio | promised | kept |");
     println!("|---|--:|--:|--:|--:|---|");
@@ -108,7 +110,8 @@ async fn run(side: &Side) -> Result<Report> {
             loops::run(task, true).await?;
             Report::new(task.objects, Vec::new())
         }
-        Side::Perfect(task) => Report::new(perfect::run(task).await?, Vec::new()),
+        Side::Perfect(task) => Report::new(perfect::run(task, false).await?, Vec::new()),
+        Side::PerfectSynced(task) => Report::new(perfect::run(task, true).await?, Vec::new()),
     }
 }
 
@@ -124,21 +127,16 @@ fn small(args: &Args, home: &std::path::Path, nginx: &Nginx) -> Result<Vec<Line>
         at_once: 64,
         into: home.join(format!("{side}-{round}")),
     };
-    let mut lines = vec![
-        line("objects/s", "reqwest loop that syncs", Promise::AtLeast(0.6)),
-        line("objects/s", "reqwest loop", Promise::Nothing),
-    ];
     let known = [
-        ("curl", Promise::Nothing),
-        ("aria2", Promise::AtLeast(2.5)),
-        ("img2dataset", Promise::AtLeast(2.5)),
+        ("synced", "reqwest loop that syncs", Promise::AtLeast(0.6)),
+        ("bare", "reqwest loop", Promise::Nothing),
+        ("curl", "curl", Promise::Nothing),
+        ("aria2", "aria2", Promise::AtLeast(2.5)),
+        ("img2dataset", "img2dataset", Promise::AtLeast(2.5)),
     ];
-    lines.extend(
-        known
-            .into_iter()
-            .filter(|(name, _)| args.peers.iter().any(|peer| peer == name))
-            .map(|(name, promise)| line("objects/s", name, promise)),
-    );
+    let known = known.into_iter().filter(|(name, ..)| args.peers.iter().any(|peer| peer == name));
+    let mut lines: Vec<(&str, Line)> =
+        known.map(|(name, called, promise)| (name, line("objects/s", called, promise))).collect();
     let mut memory = line("most memory, MiB", "limit", Promise::AtMost(1.0));
     for round in 0..args.rounds {
         let (took, report) = side::ours("ours", &task("ours", round))?;
@@ -146,25 +144,20 @@ fn small(args: &Args, home: &std::path::Path, nginx: &Nginx) -> Result<Vec<Line>
         let rate = |took: f64| args.objects as f64 / took;
         memory.ours.push(report.peak_kib as f64 / 1024.0);
         memory.other.push(80.0);
-        for line in &mut lines {
-            let task = task(&line.against.replace(' ', "-"), round);
-            let other = match line.against {
-                "reqwest loop that syncs" => side::ours("synced", &task)?.0,
-                "reqwest loop" => side::ours("bare", &task)?.0,
-                "curl" => side::peer(peers::curl(&task)?, &task, args.bytes as u64)?,
-                "aria2" => side::peer(peers::aria2(&task)?, &task, args.bytes as u64)?,
-                _ => {
-                    let command = peers::img2dataset(&args.img2dataset, &task)?;
-                    side::peer(command, &task, args.bytes as u64)?
-                }
+        for (name, line) in &mut lines {
+            let (task, bytes) = (task(name, round), args.bytes as u64);
+            let other = match *name {
+                "synced" | "bare" => side::ours(name, &task)?.0,
+                "curl" => side::peer(peers::curl(&task)?, &task, bytes)?,
+                "aria2" => side::peer(peers::aria2(&task)?, &task, bytes)?,
+                _ => side::peer(peers::img2dataset(&args.img2dataset, &task)?, &task, bytes)?,
             };
             line.ours.push(rate(took));
             line.other.push(rate(other));
-            eprintln!("round {round}: ours {:.0}/s, {} {:.0}/s", rate(took), line.against, rate(other));
+            eprintln!("round {round}: ours {:.0}/s, {name} {:.0}/s", rate(took), rate(other));
         }
     }
-    lines.push(memory);
-    Ok(lines)
+    Ok(lines.into_iter().map(|(_, line)| line).chain([memory]).collect())
 }
 
 fn large(args: &Args, home: &std::path::Path, nginx: &Nginx) -> Result<Vec<Line>> {
@@ -193,10 +186,12 @@ fn large(args: &Args, home: &std::path::Path, nginx: &Nginx) -> Result<Vec<Line>
     Ok(vec![bytes, memory])
 }
 
-async fn misbehaving(args: &Args, home: &std::path::Path) -> Result<Line> {
-    let mut time = line("an origin that misbehaves, ms", "a perfect client", Promise::AtMost(1.3));
+async fn misbehaving(args: &Args, home: &std::path::Path) -> Result<Vec<Line>> {
+    let what = "an origin that misbehaves, ms";
+    let mut synced = line(what, "a perfect client that syncs", Promise::AtMost(1.3));
+    let mut bare = line(what, "a perfect client that syncs nothing", Promise::Nothing);
     for round in 0..args.rounds {
-        for side in ["perfect", "ours"] {
+        for side in ["perfect", "perfect-synced", "ours"] {
             let origin = Origin::start().await?;
             bad::script(&origin, args.bad);
             let task = Task {
@@ -211,16 +206,19 @@ async fn misbehaving(args: &Args, home: &std::path::Path) -> Result<Line> {
             let gone = (0..args.bad).filter(|n| bad::fault(*n) == Some(bad::Fault::Gone));
             let gone: Vec<String> = gone.map(|n| origin.url(&format!("/{n}"))).collect();
             ensure!(report.stored == args.bad - gone.len(), "{side}: only {} were stored", report.stored);
-            if side == "perfect" {
-                time.other.push(took * 1e3);
+            match side {
+                "perfect" => bare.other.push(took * 1e3),
+                "perfect-synced" => synced.other.push(took * 1e3),
+                _ => [&mut synced, &mut bare].into_iter().for_each(|line| line.ours.push(took * 1e3)),
+            }
+            if side != "ours" {
                 continue;
             }
-            time.ours.push(took * 1e3);
             ensure!(manners == bad::Manners::default(), "more was asked than is needed: {manners:?}");
             let mut named: Vec<String> = report.missing.into_iter().map(|(url, _)| url).collect();
             named.sort_by_key(|url| gone.iter().position(|gone| gone == url));
             ensure!(named == gone, "what is missing is not named: {named:?}");
         }
     }
-    Ok(time)
+    Ok(vec![synced, bare])
 }

@@ -28,7 +28,7 @@ pub async fn run(task: &Task, synced: bool) -> Result<()> {
     Ok(())
 }
 
-fn store(into: &Path, n: usize, bytes: &[u8], synced: bool) -> Result<()> {
+pub(super) fn store(into: &Path, n: usize, bytes: &[u8], synced: bool) -> Result<()> {
     let mut file = File::create(into.join(n.to_string()))?;
     file.write_all(bytes)?;
     if synced {

@@ -13,7 +13,7 @@ use super::Task;
 use super::side::Report;
 
 /// So many resources are handed in at once.
-const CHUNK: usize = 1_000;
+const CHUNK: usize = 250;
 
 /// Fetches everything as one batch, and answers how it ended.
 pub async fn run(task: &Task) -> Result<Report> {

@@ -1,5 +1,5 @@
 //! A perfect client: it knows nothing in advance, holds no slot while it waits, asks again exactly when it may, and remembers nothing
-//! that would cost time. No client of the same concurrency is faster, whatever it leaves out.
+//! that would cost time. No client of the same concurrency is faster that makes its files as durable, or not at all.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,9 +12,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Task;
+use super::loops::store;
 
-/// Gets everything that can be had, and answers how much that was.
-pub async fn run(task: &Task) -> Result<usize> {
+/// Gets everything that can be had, and answers how much that was. `synced` makes each file and its folder durable.
+pub async fn run(task: &Task, synced: bool) -> Result<usize> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     std::fs::create_dir_all(&task.into)?;
     let client = reqwest::Client::builder().no_proxy().build()?;
@@ -23,7 +24,7 @@ pub async fn run(task: &Task) -> Result<usize> {
     let slots = (0..task.at_once).map(|_| async {
         let mut got = 0;
         while let Some(n) = line.next(task.objects).await {
-            match ask(&client, task, n).await? {
+            match ask(&client, task, n, synced).await? {
                 Some(wait) => line.again(n, wait),
                 None => {
                     got += usize::from(task.into.join(n.to_string()).exists());
@@ -37,12 +38,13 @@ pub async fn run(task: &Task) -> Result<usize> {
 }
 
 /// Asks once. What may be asked again may be so after this long.
-async fn ask(client: &reqwest::Client, task: &Task, n: usize) -> Result<Option<Duration>> {
+async fn ask(client: &reqwest::Client, task: &Task, n: usize, synced: bool) -> Result<Option<Duration>> {
     let Ok(answer) = client.get(task.url(n)).send().await else { return Ok(Some(Duration::ZERO)) };
     match answer.status().as_u16() {
         200 => {
             let Ok(bytes) = answer.bytes().await else { return Ok(Some(Duration::ZERO)) };
-            std::fs::write(task.into.join(n.to_string()), bytes)?;
+            let into = task.into.clone();
+            tokio::task::spawn_blocking(move || store(&into, n, &bytes, synced)).await??;
             Ok(None)
         }
         404 => Ok(None),
