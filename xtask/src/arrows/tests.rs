@@ -114,9 +114,9 @@ fn the_gateway_stands_alone() {
 }
 
 #[test]
-fn the_server_sees_no_concrete_store_and_only_the_workload_it_takes_uploads_for() {
+fn the_server_sees_no_concrete_store_and_only_the_workloads_it_has_doors_for() {
     refused("redrive-server: redrive-store-postgres", "normal arrow to redrive-store-postgres");
-    refused("redrive-server: redrive-fetch", "normal arrow to redrive-fetch");
+    refused("redrive-server: redrive-notify", "normal arrow to redrive-notify");
     refused("redrive-server: redrive-gateway", "normal arrow to redrive-gateway");
 }
 
