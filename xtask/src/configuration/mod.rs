@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::problem::Problem;
 use crate::repo::Repo;
-use table::{CLIENT, CONVERT, GATEWAY, LOGS, SECTIONS, SERVE, STORE, Setting, WORKER};
+use table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SECTIONS, SERVE, STORE, Setting, WORKER};
 
 const PATH: &str = "docs/configuration.md";
 
@@ -80,6 +80,7 @@ fn users(setting: &Setting) -> String {
         (SERVE, "serve"),
         (WORKER, "worker"),
         (CONVERT, "convert"),
+        (FETCH, "fetch"),
         (GATEWAY, "gateway"),
         (STORE, "migrate"),
         (CLIENT, "commands that ask a server"),
