@@ -6,6 +6,7 @@
 mod audit;
 #[cfg(feature = "client")]
 pub mod client;
+mod dead;
 mod failure;
 mod fetch;
 mod job;
@@ -16,6 +17,10 @@ mod status;
 mod trail;
 
 pub use audit::{Audit, Violation};
+pub use dead::{
+    DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
+    StorageHint, TaskAttributes,
+};
 pub use failure::FailureEntry;
 pub use fetch::{
     FetchBatch, FetchError, FetchList, FetchManifest, FetchReply, FetchResource, FetchResources,

@@ -6,6 +6,9 @@
 //! synced and named in one hop.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,7 +17,8 @@ use bytes::{Bytes, BytesMut};
 use crate::Result;
 use crate::blocking;
 use crate::digest::Sha256;
-use crate::error::BlobError;
+use crate::errno;
+use crate::error::{Act, BlobError};
 use crate::key::Key;
 use crate::temp::{MakeTemp, Mark, Sealing, Temp};
 
@@ -250,6 +254,21 @@ impl Sealed {
         }
     }
 
+    /// Writes all bytes into a file, for whoever must look at them before they get their key. It is a copy: whatever is done to it
+    /// is not done to this upload.
+    pub async fn copy_to(&self, file: File) -> Result<()> {
+        match self.whole.as_ref().ok_or_else(given_up)? {
+            Whole::Temp(sealing) => {
+                let (from, bytes) = (sealing.temp.file.clone(), sealing.bytes);
+                blocking::run(move || copy(&from, &file, bytes)).await
+            }
+            Whole::Small(small) => {
+                let bytes = small.bytes.clone();
+                blocking::run(move || (&mut &file).write_all(&bytes).map_err(not_copied)).await
+            }
+        }
+    }
+
     /// Gives it its key, once, durably. The same bytes under this key are adopted; other bytes are
     /// [`BlobError::AlreadyExists`] and stay as they are.
     ///
@@ -269,6 +288,22 @@ impl Sealed {
         self.whole = back;
         Ok(Stored { key: key.clone(), sha256: self.sha256, bytes: self.bytes, placed: placed? })
     }
+}
+
+/// Copies without moving in the file that is copied from: others have it open too.
+fn copy(from: &File, mut to: &File, bytes: u64) -> Result<()> {
+    let (mut block, mut at) = (vec![0; BLOCK], 0);
+    while at < bytes {
+        let left = usize::try_from(bytes - at).unwrap_or(BLOCK).min(BLOCK);
+        let part = block.get_mut(..left).unwrap_or_default();
+        from.read_exact_at(part, at).and_then(|()| to.write_all(part)).map_err(not_copied)?;
+        at += left as u64;
+    }
+    Ok(())
+}
+
+fn not_copied(error: std::io::Error) -> BlobError {
+    errno::io(Act::Read, "copying an upload", error)
 }
 
 fn given_up() -> BlobError {

@@ -1,9 +1,13 @@
 //! The command line. Flags of settings come from the table of settings.
 
+mod dead;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+
+pub(crate) use dead::{Dead, Form, WhichDead};
 
 use crate::settings::Flags;
 use crate::settings::table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
@@ -50,6 +54,9 @@ pub(crate) enum Command {
     /// Look at the jobs of a server, and act on them
     #[command(subcommand)]
     Jobs(Jobs),
+    /// Look at the dead letters of a server: jobs that policy gave up on
+    #[command(subcommand)]
+    Dead(Dead),
     /// Say what a failure code means, or why a job is where it is, and what to do about it
     Explain(Explain),
     /// See the settings, check them, or write a file to start from

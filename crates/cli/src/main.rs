@@ -42,6 +42,7 @@ fn main() -> std::process::ExitCode {
         Command::Convert(convert) => command::convert::run(shared, &convert),
         Command::Fetch(fetch) => command::fetch::run(shared, &fetch),
         Command::Jobs(jobs) => command::jobs::run(shared, &jobs),
+        Command::Dead(dead) => command::dead::run(shared, &dead),
         Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),
         Command::Openapi => command::shell::openapi(),

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use redrive_model::backoff::Backoff;
+use redrive_model::policy::PERMANENT_CEILING;
 use redrive_model::{Code, Done, EventSeq, Failure, Policy, WorkloadName};
 use redrive_store::{Event, NewJob, Store, StoreError};
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,11 @@ pub trait Projector: Send + Sync + 'static {
     /// waits among the dead letters in the end, and the stream goes on. 0 never parks: the stream waits.
     fn park_after(&self) -> u32 {
         5
+    }
+
+    /// The longest wait before it tries again after a failure.
+    fn longest_wait(&self) -> Duration {
+        PERMANENT_CEILING
     }
 
     /// Between two looks at a stream that has nothing new.
@@ -56,7 +63,8 @@ pub(crate) struct Reading<P> {
 
 impl<P: Projector> Permanent for Reading<P> {
     fn policy(&self) -> Policy {
-        Policy { attempt_timeout: SHIFT * 5, ..Policy::permanent() }
+        let backoff = Backoff::permanent(self.projector.longest_wait());
+        Policy { attempt_timeout: SHIFT * 5, backoff, ..Policy::permanent() }
     }
 
     async fn run(&self, ctx: Context) -> Result<Done, Failure> {

@@ -11,6 +11,7 @@ use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
 
 use crate::download::{Ask, Downloads, Fetched, Note, Notes};
 use crate::failure;
+use crate::hook::{Asked, Hook};
 use crate::input::Resource;
 use crate::made::Made;
 use crate::polite::Politeness;
@@ -71,6 +72,7 @@ pub struct Fetch {
     places: Arc<Places>,
     polite: Arc<Politeness>,
     options: Arc<FetchOptions>,
+    hook: Option<Arc<dyn Hook>>,
 }
 
 impl Fetch {
@@ -78,7 +80,13 @@ impl Fetch {
     #[must_use]
     pub fn new(downloads: Downloads, places: Places, options: FetchOptions) -> Self {
         let polite = Arc::new(Politeness::new(options.per_host));
-        Self { downloads, places: Arc::new(places), polite, options: Arc::new(options) }
+        Self { downloads, places: Arc::new(places), polite, options: Arc::new(options), hook: None }
+    }
+
+    /// Asks this hook about every resource, before it is fetched and before its bytes get their name.
+    #[must_use]
+    pub fn with_hook(self, hook: Arc<dyn Hook>) -> Self {
+        Self { hook: Some(hook), ..self }
     }
 
     fn place(&self, resource: &Resource) -> Result<&Place, Failure> {
@@ -92,7 +100,7 @@ impl Fetch {
 
     async fn fetch(&self, ctx: &Context, resource: &Resource) -> Result<Made, Failure> {
         let place = self.place(resource)?;
-        let key = resource.key().map_err(|error| Failure::new(Code::ValidationInvalidField, error))?;
+        let asked = Asked::before(self.hook.as_deref(), ctx, resource).await?;
         let headers: Vec<(String, String)> = resource.headers.clone().into_iter().collect();
         let pool = resource.proxy_pool.as_deref();
         let ask = Ask {
@@ -112,7 +120,7 @@ impl Fetch {
                 return Err(failure::of(&broken, pool, &place.target, ctx.attempt()));
             }
         };
-        let stored = self.store(ctx, resource, place, key, fetched).await?;
+        let stored = self.store(ctx, resource, place, asked, fetched).await?;
         Ok(stored)
     }
 
@@ -122,13 +130,14 @@ impl Fetch {
         ctx: &Context,
         resource: &Resource,
         place: &Place,
-        key: Key,
+        asked: Asked,
         fetched: Fetched,
     ) -> Result<Made, Failure> {
         let Fetched { mut sealed, head, by } = fetched;
         if let Some(host) = by.and_then(|by| by.target()) {
             self.polite.went_well(&host);
         }
+        let Asked { key, tags } = asked.after(self.hook.as_deref(), ctx, resource, &sealed, &head).await?;
         let stored = match finish(&mut sealed, &key, resource.shared, ctx.lease().token.0).await {
             Ok(stored) => stored,
             Err(error) => {
@@ -148,6 +157,7 @@ impl Fetch {
             content_type: head.content_type,
             content_encoding: head.content_encoding,
             status: head.status,
+            tags,
         })
     }
 

@@ -15,8 +15,12 @@ pub fn object_key(prefix: &str, id: &str, url: &str) -> Result<Key, KeyError> {
     let (shard, hash) = (hash.get(..2).unwrap_or_default(), hash.get(..32).unwrap_or_default());
     let tail = tail(url);
     let name = if tail.is_empty() { hash.to_owned() } else { format!("{hash}-{tail}") };
-    let name = format!("{shard}/{name}");
-    if prefix.is_empty() { Key::parse(&name) } else { Key::parse(prefix)?.join(&name) }
+    below(prefix, &format!("{shard}/{name}"))
+}
+
+/// A name below a prefix, or right at the top where there is none.
+pub(crate) fn below(prefix: &str, name: &str) -> Result<Key, KeyError> {
+    if prefix.is_empty() { Key::parse(name) } else { Key::parse(prefix)?.join(name) }
 }
 
 /// The last segment of the path, with nothing in it that a shell, a browser or a file system would act on.

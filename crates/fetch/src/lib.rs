@@ -15,18 +15,23 @@ mod download;
 mod failure;
 mod guard;
 mod handler;
+mod hook;
 mod input;
 mod key;
 mod made;
 mod manifest;
 mod polite;
 mod proxy;
+pub mod wire;
 
 pub use batch::{Missing, summary};
 pub use dns::{Lookup, LookupError, Resolver};
 pub use download::{DownloadOptions, Downloads, SetupError};
 pub use guard::{Checked, Guard, GuardOptions, MAX_URL_BYTES, Refused};
 pub use handler::{Fetch, FetchOptions, Place, Places};
+pub use hook::{
+    Candidate, CommandError, CommandHook, CommandOptions, Hook, HookError, ResourceView, Verdict,
+};
 pub use input::{Flaw, MAX_ID_BYTES, MAX_PAIR_BYTES, MAX_PAIRS, Resource};
 pub use key::object_key;
 pub use made::Made;

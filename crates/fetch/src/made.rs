@@ -1,5 +1,7 @@
 //! A stored resource, as the job's row refers to it.
 
+use std::collections::BTreeMap;
+
 use redrive_blob::{Key, Sha256};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,9 @@ pub struct Made {
     pub content_encoding: Option<String>,
     /// The status of the answer that brought it.
     pub status: u16,
+    /// What handlers said about it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
 }
 
 impl Made {

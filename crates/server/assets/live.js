@@ -135,7 +135,7 @@
     function fresh() {
         keepFocus();
         const jobs = at("jobs");
-        const shown = at("upload") ? null : (at("job") ?? jobs);
+        const shown = at("upload") ? null : (at("job") ?? at("batch") ?? jobs);
         if (shown?.dataset.title) document.title = `${shown.dataset.title} · Redrive`;
         if (jobs) tell(jobs);
         tellBanner();

@@ -9,6 +9,7 @@
 mod app;
 mod audit;
 mod csrf;
+mod dead;
 mod deadline;
 mod disk;
 mod download;
@@ -27,6 +28,7 @@ mod pages;
 mod peer;
 mod prometheus;
 mod pulse;
+mod query;
 mod rates;
 mod refusal;
 mod request;

@@ -44,6 +44,8 @@ use crate::routes::{Access, RouteInfo};
         crate::failures::one,
         crate::jobs::forget::forget_me,
         crate::audit::audit,
+        crate::dead::list,
+        crate::dead::one,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -182,7 +184,8 @@ mod tests {
                 "{method} {path}"
             );
             assert_eq!(says("403", "FORBIDDEN"), own || path == "/api/download.zip", "{method} {path}");
-            assert_eq!(says("404", "NOT_FOUND"), own, "{method} {path}");
+            let named = own || path == "/api/dead-letters/{offset}";
+            assert_eq!(says("404", "NOT_FOUND"), named, "{method} {path}");
         }
         let download = &json["paths"]["/api/jobs/{id}/download"]["get"]["responses"]["404"]["description"];
         assert_eq!(download, "EXPIRED; NOT_FOUND: said to operators alone, there is no such job");

@@ -11,7 +11,7 @@ use axum::routing::{MethodRouter, delete, get, post};
 use crate::app::App;
 use crate::rates::Kind;
 use crate::{
-    audit, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator, pages,
+    audit, dead, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator, pages,
     pulse, rates, upload, zip,
 };
 
@@ -117,6 +117,8 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/sign-in", Everybody, look, get(operator::page)),
         row(Method::POST, "/sign-in", Everybody, Some(Kind::Act), post(operator::enter)),
         row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
+        slow(row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list))),
+        row(Method::GET, "/api/dead-letters/{offset}", Operator, look, get(dead::one)),
         slow(row(Method::GET, "/api/audit", Operator, look, get(audit::audit))),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]

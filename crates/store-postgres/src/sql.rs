@@ -83,6 +83,7 @@ statements! {
     dead
     dead_count
     dead_list
+    dead_of_job
     delete_batches
     delete_setting
     discard

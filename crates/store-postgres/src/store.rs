@@ -421,6 +421,10 @@ impl Store for PostgresStore {
         repeating!(dead::dead_letter(&self.inner, offset))
     }
 
+    async fn dead_letters_of(&self, job: JobId) -> Result<Vec<DeadRow>> {
+        repeating!(dead::dead_letters_of(&self.inner, job))
+    }
+
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {
         repeating_fault!(dead::groups(&self.inner, &filter, &page))
     }

@@ -11,7 +11,7 @@ use redrive_model::Code;
 use redrive_store::Result;
 use rusqlite::{Connection, Row, ToSql};
 
-pub(crate) use dead::{count_dead, dead_letter, dead_letters, groups};
+pub(crate) use dead::{count_dead, dead_letter, dead_letters, dead_letters_of, groups};
 pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, batch_failures, batches, breakers, job, jobs};
 pub(crate) use overview::{counts, next_due, paused, queues, waits_alone, workers};
@@ -22,6 +22,8 @@ use crate::verb::record::find;
 
 /// A list looks at no more rows than this for one page.
 const SCAN: i64 = 20_000;
+/// So many rows for each that is wanted are looked at first.
+const NEAR: i64 = 2;
 
 /// Where looking stopped when not one row matched; `None` when there was nothing more to look at.
 fn end_of_scan<T>(

@@ -28,6 +28,7 @@ statements! {
     DEAD = "dead";
     DEAD_COUNT = "dead_count";
     DEAD_LIST = "dead_list";
+    DEAD_OF_JOB = "dead_of_job";
     DELETE_ATTEMPTS = "delete_attempts";
     DELETE_BATCHES = "delete_batches";
     DELETE_DEAD = "delete_dead";

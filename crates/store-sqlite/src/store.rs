@@ -426,6 +426,10 @@ impl Store for SqliteStore {
         self.read(move |conn| read::dead_letter(conn, offset)).await
     }
 
+    async fn dead_letters_of(&self, job: JobId) -> Result<Vec<DeadRow>> {
+        self.read(move |conn| read::dead_letters_of(conn, job)).await
+    }
+
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {
         self.read(move |conn| read::groups(conn, &filter, &page)).await
     }

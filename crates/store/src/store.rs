@@ -203,6 +203,9 @@ pub trait Store: Send + Sync + 'static {
     /// One dead letter.
     async fn dead_letter(&self, offset: Offset) -> Result<Option<DeadRow>>;
 
+    /// The dead letters of a job, in whichever state, oldest first: one for every generation that died.
+    async fn dead_letters_of(&self, job: JobId) -> Result<Vec<DeadRow>>;
+
     /// Failure groups, the most recently seen first.
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>>;
 

@@ -75,8 +75,8 @@ const ROOMS: &[Room] = &[
     Room { name: API, uses: &[MODEL], tests_use: &[] },
     Room {
         name: SERVER,
-        // Uploads are conversions: they need the workload's input and the places of its files. Manifests are fetches. Other workloads it does
-        // not know.
+        // Uploads are conversions: they need the workload's input and the places of its files. Manifests are fetches, and
+        // dead letters travel as fetch's messages. Other workloads it does not know.
         uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT, FETCH],
         tests_use: &[SQLITE, POSTGRES, GATEWAY, INTAKE, NOTIFY],
     },

@@ -3,6 +3,7 @@
 //! It never retries and never follows a redirect, uses no proxy of the environment, and keeps the session's cookie itself. No error
 //! holds a URL: it may hold a password.
 
+mod dead;
 mod error;
 mod events;
 mod fetch;

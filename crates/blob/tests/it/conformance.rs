@@ -38,6 +38,7 @@ on_every_place! {
     a_dropped_upload_leaves_nothing,
     an_upload_goes_on_where_it_was_marked,
     what_was_sealed_and_marked_needs_no_second_sending,
+    what_is_sealed_can_be_looked_at_before_it_has_its_key,
     a_mark_whose_bytes_are_others_is_not_gone_on_with,
     a_stream_that_breaks_off_leaves_nothing,
     ranges_are_read_as_http_says,
@@ -182,6 +183,25 @@ async fn what_was_sealed_and_marked_needs_no_second_sending(kit: &Kit) {
     let upload = kit.blobs.resume(&mark, 300_000).await.unwrap().unwrap();
     assert_eq!(upload.finish(&k("a")).await.unwrap().sha256, Sha256::of(&bytes));
     assert_eq!(kit.temps().await, 0);
+}
+
+async fn what_is_sealed_can_be_looked_at_before_it_has_its_key(kit: &Kit) {
+    for (key, size) in [("none", 0), ("small", 5), ("large", 300_000)] {
+        let bytes = noise(size, 1);
+        let mut upload = kit.blobs.begin(300_000).await.unwrap();
+        upload.write(bytes.clone()).await.unwrap();
+        let mut sealed = upload.seal().await.unwrap();
+        for _ in 0..2 {
+            let copy = tempfile::NamedTempFile::new().unwrap();
+            sealed.copy_to(copy.as_file().try_clone().unwrap()).await.unwrap();
+            assert_eq!(std::fs::read(copy.path()).unwrap(), bytes, "{key}");
+            copy.as_file().set_len(1).unwrap();
+        }
+        sealed.finish(&k(key)).await.unwrap();
+        assert_eq!(kit.get(key).await, bytes, "{key}");
+        let copy = tempfile::tempfile().unwrap();
+        assert!(sealed.copy_to(copy).await.is_err(), "it is finished");
+    }
 }
 
 async fn a_mark_whose_bytes_are_others_is_not_gone_on_with(kit: &Kit) {

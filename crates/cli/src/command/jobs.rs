@@ -4,28 +4,13 @@ use redrive_api::client::{Client, ClientError, Wanted};
 use redrive_api::{Event, Job};
 use redrive_model::text::one_line_chars;
 
+use super::asking::{ask, each, pages};
 use crate::args::{Jobs, Shared};
 use crate::exit::{Exit, Stop};
-use crate::logs::Usual;
-use crate::{near_server, say, settings};
-
-/// The most that the server gives on one page.
-const PAGE: usize = 200;
+use crate::say;
 
 pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
-    let values = settings::read(shared, jobs.flags(), Usual::Warn)?;
-    let client = near_server::client(&values)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        tokio::select! {
-            done = ask(&client, jobs) => done,
-            () = crate::signals::told_to_stop() => Err(Stop::new(Exit::Interrupted, "interrupted")),
-        }
-    })
-}
-
-async fn ask(client: &Client, jobs: &Jobs) -> Result<(), Stop> {
-    match jobs {
+    ask(shared, jobs.flags(), async |client| match jobs {
         Jobs::List { status, code, search, since, limit, json, .. } => {
             let wanted = Wanted {
                 status: (!status.is_empty()).then(|| status.join(",")),
@@ -34,45 +19,17 @@ async fn ask(client: &Client, jobs: &Jobs) -> Result<(), Stop> {
                 since: since.clone(),
                 ..Wanted::default()
             };
-            list(client, wanted, *limit, *json).await
+            let page = async |rows, cursor| {
+                let page = client.jobs(&Wanted { limit: Some(rows), cursor, ..wanted.clone() }).await?;
+                Ok((page.jobs, page.next_cursor))
+            };
+            pages(*limit, page, |job| row(job, *json)).await
         }
         Jobs::Show { ids, json, .. } => each(ids, async |id| show(&client.job(id).await?, *json)).await,
         Jobs::Retry { ids, json, .. } => each(ids, async |id| row(&client.retry(id).await?, *json)).await,
         Jobs::Cancel { ids, json, .. } => each(ids, async |id| row(&client.cancel(id).await?, *json)).await,
         Jobs::Watch { ids, json, .. } => watch(client, ids, *json).await,
-    }
-}
-
-/// Goes through all, and stops with the first that could not be done, after having said what became of the others.
-async fn each(ids: &[String], act: impl AsyncFn(&str) -> Result<(), Stop>) -> Result<(), Stop> {
-    let mut first = None;
-    for id in ids {
-        if let Err(stop) = act(id).await {
-            let stop = stop.about(id);
-            match first {
-                None => first = Some(stop),
-                Some(_) => drop(stop.report()),
-            }
-        }
-    }
-    first.map_or(Ok(()), Err)
-}
-
-async fn list(client: &Client, mut wanted: Wanted, limit: usize, json: bool) -> Result<(), Stop> {
-    let mut left = limit;
-    while left > 0 {
-        wanted.limit = Some(left.min(PAGE));
-        let page = client.jobs(&wanted).await?;
-        for job in &page.jobs {
-            row(job, json)?;
-        }
-        left = left.saturating_sub(page.jobs.len());
-        match page.next_cursor {
-            Some(cursor) if !page.jobs.is_empty() => wanted.cursor = Some(cursor),
-            Some(_) | None => break,
-        }
-    }
-    Ok(())
+    })
 }
 
 /// Prints events as they happen; with ids until those jobs have ended.

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+mod asking;
 pub(crate) mod bench;
 pub(crate) mod config;
 pub(crate) mod convert;
+pub(crate) mod dead;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fetch;

@@ -45,8 +45,8 @@ impl Doer {
         match self {
             Self::Here { manifests, batch, .. } => {
                 let page = PageRequest { limit: PAGE, cursor };
-                let wanted = JobFilter { batch: Some(*batch), shown: shown.to_vec(), ..JobFilter::default() };
-                Ok(manifests.resources(wanted, page).await?)
+                let wanted = JobFilter { shown: shown.to_vec(), ..JobFilter::default() };
+                Ok(manifests.resources(*batch, wanted, page).await?)
             }
             Self::There { client, id } => {
                 let states: Vec<&str> = shown.iter().map(|shown| shown.as_str()).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use redrive_blob::Location;
-use redrive_fetch::{DownloadOptions, Downloads, FetchOptions, GuardOptions, Pools};
+use redrive_fetch::{CommandOptions, DownloadOptions, Downloads, FetchOptions, GuardOptions, Pools};
 use redrive_model::backoff::Backoff;
 use redrive_model::policy::Policy;
 
@@ -22,6 +22,8 @@ pub(crate) struct Fetching {
     pub(crate) download: DownloadOptions,
     /// The names of proxy pools.
     pub(crate) pools: BTreeSet<String>,
+    /// The program that is asked about each resource.
+    pub(crate) handler: Option<CommandOptions>,
     backoff: Backoff,
     download_retries: u32,
     storage_retries: u32,
@@ -53,6 +55,7 @@ impl Fetching {
             manifests: values.location("MANIFESTS_DIR")?,
             download,
             pools: values.pools().keys().cloned().collect(),
+            handler: handler(values)?,
             backoff: Backoff::reliability_with(base, jitter),
             download_retries: values.number("DOWNLOAD_RETRY_LIMIT")?,
             storage_retries: values.number("STORAGE_RETRY_LIMIT")?,
@@ -70,4 +73,16 @@ impl Fetching {
             per_host: self.per_host,
         }
     }
+}
+
+/// How the handler is called. It gets what it needs to find its own things, and none of our secrets.
+fn handler(values: &Values) -> Result<Option<CommandOptions>, Stop> {
+    let Some(line) = values.text("FETCH_HANDLER") else { return Ok(None) };
+    let passed = |(name, _): &(String, String)| matches!(name.as_str(), "PATH" | "HOME" | "LANG");
+    Ok(Some(CommandOptions {
+        line,
+        timeout: values.time("FETCH_HANDLER_TIMEOUT_SEC")?,
+        scratch: super::data_dir(values).join("handler"),
+        environment: values.variables().into_iter().filter(passed).collect(),
+    }))
 }

@@ -32,6 +32,8 @@ pub(crate) struct Serving {
     pub(crate) limits: Limits,
     pub(crate) door: DoorLimits,
     pub(crate) operators: Operators,
+    /// Where events and dead letters are told.
+    pub(crate) nats: Option<Secret>,
 }
 
 /// What running conversions takes, in `serve` and in `convert`.
@@ -91,6 +93,7 @@ impl Serving {
                 token: values.secret("OPERATOR_TOKEN"),
                 metrics_listen: values.number("METRICS_LISTEN")?,
             },
+            nats: values.secret("NATS_URL"),
             work,
         })
     }

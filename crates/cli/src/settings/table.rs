@@ -198,6 +198,8 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("FETCH_MAX_BYTES", "5368709120", Bytes, DOWNLOAD, "the largest resource"),
         set("FETCH_TIMEOUT_SEC", "3600", seconds(false), DOWNLOAD, "how long one download may take"),
         set("FETCH_MIN_SPEED", "1024", Bytes, DOWNLOAD, "slower than so many bytes a second is too slow; 0 bears everything"),
+        set("FETCH_HANDLER", "", Text, DOWNLOAD, "a program that is asked about each resource, before and after it is fetched").unset("none"),
+        set("FETCH_HANDLER_TIMEOUT_SEC", "30", seconds(false), DOWNLOAD, "how long it may take, each time"),
         set("DOWNLOAD_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often a download is tried again"),
         set("STORAGE_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often storing is tried again; nothing is downloaded for it"),
     ]},
@@ -228,6 +230,9 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("REDRIVE_URL", "", Url, CLIENT | CONVERT | FETCH, "the server that commands talk to").unset("the one that runs on `DATA_DIR`, as `DATA_DIR/server.json` says"),
         set("LOG_FORMAT", "", OneOf(&["text", "json"]), LOGS, "how log lines look").unset("`text` on a terminal, else `json`"),
         set("LOG_LEVEL", "", OneOf(&["error", "warn", "info", "debug", "trace"]), LOGS, "the least weight of what is logged").unset("`info` for what serves, `warn` for other commands"),
+    ]},
+    Section { title: "Other systems", settings: &[
+        set("NATS_URL", "", Text, BOTH, "the NATS server that is told of events and dead letters; for programs built with `--features nats`").unset("nobody is told").secret(),
     ]},
     Section { title: "Not used yet", settings: &[
         set("CIRCUIT_PROBE", "job", OneOf(&["job", "health"]), NOBODY, "what tries first after the breaker's cool-down"),

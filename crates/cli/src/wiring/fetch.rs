@@ -7,7 +7,7 @@ use std::time::Duration;
 use redrive_blob::{Blobs, Location};
 use redrive_engine::{Engine, Target};
 use redrive_fetch::{
-    Canceller, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
+    Canceller, CommandHook, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
     Place as FetchPlace, Places, Starter, Unpacker,
 };
 use redrive_store::Store;
@@ -46,7 +46,13 @@ pub(crate) async fn register(
     }
     let blobs = open(&fetching.manifests).await?;
     let places = Places { usual, listed };
-    engine.register(Fetch::new(downloads.clone(), places.clone(), fetching.options(&downloads)));
+    let mut fetch = Fetch::new(downloads.clone(), places.clone(), fetching.options(&downloads));
+    if let Some(options) = &fetching.handler {
+        let hook = CommandHook::new(options.clone());
+        let hook = hook.map_err(|error| Stop::new(Exit::Usage, format!("FETCH_HANDLER: {error}")))?;
+        fetch = fetch.with_hook(Arc::new(hook));
+    }
+    engine.register(fetch);
     engine.register(Unpacker::new(store.clone(), blobs.clone()));
     engine.register(Canceller::new(store.clone()));
     engine.register(Starter::new(store.clone()));

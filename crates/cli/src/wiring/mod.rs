@@ -1,6 +1,7 @@
 //! Store, engine, files and gateway put together, for a server and for a worker alike.
 
 pub(crate) mod fetch;
+mod sink;
 
 use std::sync::Arc;
 
@@ -63,6 +64,10 @@ pub(crate) async fn wire(
     };
     let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
     fetch::retention(&engine, &store, fetches.kept.clone(), serving.retention.every).await?;
+    sink::register(&engine, serving.nats.as_ref()).await?;
+    if name == "serve" && serving.nats.is_none() {
+        sink::forget(&engine).await?;
+    }
     Ok(Wired { engine, sources, results, fetches, gateway, gateway_words })
 }
 

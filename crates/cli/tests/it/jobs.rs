@@ -7,7 +7,7 @@ use redrive_gateway::sample::hello;
 use crate::process::redrive;
 use crate::running::{Running, server_file, wait_for};
 
-fn ask(data: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn ask(data: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let args = [args, &["--data-dir", data.to_str().unwrap()]].concat();
     let output = redrive(&args).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use redrive_engine::model::{BatchState, Code, Shown, State};
 use redrive_engine::store::{JobFilter, PageRequest};
 use redrive_engine::{
-    BatchOptions, By, Context, Done, Engine, Failure, Input, Items, Many, Policy, Workload,
+    BatchOptions, By, Context, Done, Engine, Failure, Input, Items, Many, Policy, Workload, member_id,
+    member_number,
 };
 use serde::{Deserialize, Serialize};
 
@@ -196,5 +197,52 @@ async fn progress_is_seen_while_it_runs() {
     let rows = bench.store.jobs(JobFilter::default(), PageRequest::default()).await.unwrap().rows;
     let progress = rows.into_iter().find(|row| row.id == id).unwrap().progress.unwrap();
     assert_eq!((progress.done, progress.total, progress.note.as_deref()), (1_000, Some(1_000), Some("rows")));
+    running.drain().await;
+}
+
+/// Unpacks its number into members of a batch, and dies once in the middle.
+struct Unpacks {
+    batch: redrive_engine::BatchId,
+    died: Arc<AtomicUsize>,
+}
+
+impl Workload for Unpacks {
+    type Input = Parent;
+
+    fn policy(&self) -> Policy {
+        at_once(5)
+    }
+
+    async fn run(&self, ctx: Context, parent: Parent) -> Result<Done, Failure> {
+        let tasks: Vec<Task> = (0..parent.parts).map(Task::n).collect();
+        let half = tasks.len() / 2;
+        ctx.add_members(self.batch, 0, None, &tasks[..half]).await?;
+        if self.died.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Err(Failure::new(Code::TargetError, "later"));
+        }
+        ctx.add_members(self.batch, u32::try_from(half).unwrap(), None, &tasks[half..]).await?;
+        ctx.seal(self.batch).await?;
+        ctx.seal(self.batch).await?;
+        Ok(Done::Complete)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_adds_members_to_a_batch_and_adds_none_twice() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let batch = engine.open_batch::<Task>(BatchOptions::default()).await.unwrap().id();
+    engine.register(Unpacks { batch, died: Arc::default() });
+    engine.register(Does::new(|_, _: Task| async { Ok(Done::Complete) }));
+    let running = engine.start();
+    engine.enqueue(&Parent { parts: 100 }).await.unwrap();
+    let row = engine.batch_ended(batch).await.unwrap().unwrap();
+    assert_eq!((row.state, row.counters.total, row.counters.ok), (BatchState::Complete, 100, 100));
+    let filter = JobFilter { batch: Some(batch), ..JobFilter::default() };
+    let rows = bench.store.jobs(filter, PageRequest { limit: 200, cursor: None }).await.unwrap().rows;
+    let numbers: Vec<_> = rows.iter().rev().map(|row| member_number(batch, row.id)).collect();
+    assert_eq!(numbers, (0..100).map(Some).collect::<Vec<_>>());
+    assert!(rows.iter().rev().zip(0..).all(|(row, n)| row.id == member_id(batch, n)));
+    assert_eq!(member_number(batch, engine.new_id()), None);
     running.drain().await;
 }

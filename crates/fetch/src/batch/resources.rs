@@ -2,6 +2,7 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{FetchResource, FetchResources, ResourceFailure};
+use redrive_engine::BatchId;
 use redrive_engine::model::State;
 use redrive_engine::model::redact::redact;
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
@@ -19,10 +20,12 @@ impl Manifests {
     /// its last resources are not members yet.
     pub async fn resources(
         &self,
+        batch: BatchId,
         wanted: JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, StoreError> {
         let store = self.engine.store();
+        let wanted = JobFilter { batch: Some(batch), ..wanted };
         let page = store.jobs(wanted, page).await?;
         let payloads = store.payloads(page.rows.iter().map(|row| row.id).collect()).await?;
         let rows = page.rows.into_iter().zip(payloads);
@@ -52,10 +55,12 @@ impl Manifests {
 
 fn view(row: &JobRow, resource: Option<Resource>, failure: Option<ResourceFailure>) -> FetchResource {
     let made = row.result.as_deref().and_then(Made::parse);
-    let (id, url, tags, place) = match resource {
+    let (id, url, mut tags, place) = match resource {
         Some(resource) => (resource.id, redact(&resource.url), resource.tags, resource.place),
         None => (row.label.clone().unwrap_or_default(), String::new(), Default::default(), None),
     };
+    // What handlers said about it counts more than what the manifest says.
+    tags.extend(made.iter().flat_map(|made| made.tags.clone()));
     FetchResource {
         id,
         job_id: row.id.to_string(),

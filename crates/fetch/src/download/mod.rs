@@ -33,6 +33,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use redrive_blob::Sha256;
 
 pub(crate) use attempt::{Broken, Fetched};
+pub(crate) use head::Head;
 pub(crate) use note::{Note, Notes};
 pub use options::DownloadOptions;
 pub(crate) use trouble::Trouble;

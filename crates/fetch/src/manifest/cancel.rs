@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_engine::model::{BatchState, Shown};
-use redrive_engine::store::{Acted, JobFilter, NewAct, PageRequest, RetryBy, Store, StoreError};
+use redrive_engine::model::BatchState;
+use redrive_engine::store::{Acted, NewAct, RetryBy, Store, StoreError};
 use redrive_engine::{
     BatchId, By, Code, Context, Done, EngineError, Enqueue, Failure, Input, JobId, Policy, Workload,
+    member_id,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,19 +16,9 @@ use super::commit::KEEP;
 use super::unpack::{derived, unpack_id};
 
 /// So many members are stopped at once.
-const CHUNK: usize = 1_000;
+const CHUNK: u32 = 1_000;
 /// A batch that came back to life is cancelled anew, at most so often.
 const ROUNDS: u32 = 1_000;
-/// What has not ended.
-const LIVE: [Shown; 6] = [
-    Shown::Queued,
-    Shown::Scheduled,
-    Shown::WaitingRetry,
-    Shown::WaitingBatch,
-    Shown::Held,
-    Shown::Processing,
-];
-
 /// Which batch is cancelled, and the line of the audit trail that says by whom.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cancel {
@@ -103,28 +94,24 @@ impl Canceller {
         Self { store }
     }
 
-    /// Stops every member that is there and has not ended.
+    /// Stops every member that is there and has not ended. Numbers make ids, so nobody has to be looked for; those that would run next
+    /// are stopped first.
     async fn stop(&self, batch: BatchId, ctx: &Context) -> Result<u64, Failure> {
-        let filter = JobFilter { batch: Some(batch), shown: LIVE.to_vec(), ..JobFilter::default() };
-        let (mut stopped, mut waiting, mut cursor) = (0, Vec::new(), None);
-        loop {
-            let page = PageRequest { limit: 200, cursor };
-            let page = self.store.jobs(filter.clone(), page).await.map_err(lost)?;
-            waiting.extend(page.rows.iter().map(|row| row.id));
-            cursor = page.next;
-            if waiting.len() >= CHUNK || cursor.is_none() {
-                let acted =
-                    self.store.cancel(std::mem::take(&mut waiting), Some(KEEP)).await.map_err(lost)?;
-                stopped += acted.iter().filter(|acted| **acted == Acted::Done).count() as u64;
-                ctx.progress(stopped, None, Some("stopped")).await?;
-            }
-            if cursor.is_none() {
-                return Ok(stopped);
-            }
+        let row = self.store.batch(batch).await.map_err(lost)?;
+        let members = row.map_or(0, |row| u32::try_from(row.counters.total).unwrap_or(u32::MAX));
+        let (mut first, mut stopped) = (0, 0);
+        while first < members {
             if ctx.is_cancelled() {
                 return Err(Failure::new(Code::SystemInterrupted, "told to stop"));
             }
+            let end = members.min(first.saturating_add(CHUNK));
+            let chunk = (first..end).map(|n| member_id(batch, n)).collect();
+            let acted = self.store.cancel(chunk, Some(KEEP)).await.map_err(lost)?;
+            stopped += acted.iter().filter(|acted| **acted == Acted::Done).count() as u64;
+            first = end;
+            ctx.progress(u64::from(first), Some(u64::from(members)), Some("members")).await?;
         }
+        Ok(stopped)
     }
 }
 

@@ -91,6 +91,7 @@ verbs! {
     Read dead_letters(filter: DeadFilter, page: PageRequest) -> Page<DeadRow>;
     Read count_dead(filter: DeadFilter) -> u64;
     Read dead_letter(offset: Offset) -> Option<DeadRow>;
+    Read dead_letters_of(job: JobId) -> Vec<DeadRow>;
     Read groups(filter: GroupFilter, page: PageRequest) -> Page<GroupRow>;
     Read counts() -> Counts;
     Read queues() -> Vec<WorkloadQueue>;

@@ -58,7 +58,7 @@ pub(crate) async fn resources(
 ) -> Result<Json<FetchResources>, Refusal> {
     let asked = only(query.as_deref(), true, "The query can hold status, limit and cursor.")?;
     let (filter, page) = filter::parse(asked)?;
-    Ok(Json(batch.resources(&filter, page).await?))
+    Ok(Json(batch.resources(filter, page).await?))
 }
 
 /// A question that can hold a page, and perhaps states.

@@ -1,12 +1,13 @@
 //! The question of a list, checked: what cannot be meant is refused with the field's name.
 
 use redrive_api::ListQuery;
-use redrive_model::limits::{MAX_NAME_BYTES, MAX_PAGE};
-use redrive_model::{BatchId, Code, JobId, Shown, Timestamp, WorkloadName};
+use redrive_model::limits::MAX_NAME_BYTES;
+use redrive_model::{BatchId, Code, JobId, Shown};
 use redrive_store::{JobFilter, PageRequest};
 
 use url::form_urlencoded;
 
+use crate::query;
 use crate::refusal::Refusal;
 
 /// Reads the question. Each name stands in it once, but for the states, of which there may be several.
@@ -25,12 +26,11 @@ pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refu
             _ => return Err(Refusal::new(Code::ValidationUnknownField, unknown)),
         };
         match place {
-            None => *place = Some(value.into_owned()),
             Some(states) if name == "status" => {
                 states.push(',');
                 states.push_str(&value);
             }
-            Some(_) => return Err(Refusal::field(&name, "is there twice")),
+            place => query::once(place, &name, &value)?,
         }
     }
     Ok(asked)
@@ -45,43 +45,25 @@ pub(crate) fn states(words: &str) -> Result<Vec<Shown>, Refusal> {
 
 /// The filter and the page. An empty value is as good as none.
 pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusal> {
-    let given = |value: Option<String>| value.filter(|text| !text.is_empty());
-    let workload = given(query.workload)
-        .map(|name| {
-            WorkloadName::new(name).map_err(|_| Refusal::field("workload", "is no name of a workload"))
-        })
-        .transpose()?;
-    let batch = given(query.batch)
+    let batch = query::given(query.batch)
         .map(|id| id.parse::<BatchId>().map_err(|_| Refusal::field("batch", "is no id of a batch")))
         .transpose()?;
-    let shown = states(query.status.as_deref().unwrap_or_default())?;
-    let code = given(query.code)
-        .map(|name| {
-            Code::parse(&name.to_ascii_uppercase())
-                .ok_or_else(|| Refusal::field("code", "is no failure code"))
-        })
-        .transpose()?;
-    let since = given(query.since)
-        .map(|text| text.parse::<Timestamp>().map_err(|_| Refusal::field("since", "is no RFC 3339 instant")))
-        .transpose()?;
-    let text = given(query.q);
+    let text = query::given(query.q);
     if text.as_ref().is_some_and(|text| text.len() > MAX_NAME_BYTES) {
         return Err(Refusal::field("q", "at most 255 bytes"));
     }
-    let limit = match given(query.limit) {
-        None => 0,
-        Some(text) => match text.parse::<u64>() {
-            Ok(0) | Err(_) => return Err(Refusal::field("limit", "is no number from 1")),
-            Ok(limit) => usize::try_from(limit).unwrap_or(MAX_PAGE).min(MAX_PAGE),
-        },
+    let filter = JobFilter {
+        workload: query::workload(query.workload)?,
+        batch,
+        shown: states(query.status.as_deref().unwrap_or_default())?,
+        code: query::code(query.code)?,
+        since: query::instant("since", query.since)?,
+        text,
+        ..JobFilter::default()
     };
-    let cursor = given(query.cursor);
-    if cursor.as_ref().is_some_and(|cursor| cursor.parse::<JobId>().is_err()) {
-        let text = "The cursor is not one of ours: start from the first page.";
-        return Err(Refusal::new(Code::ValidationCursor, text));
-    }
-    let filter = JobFilter { workload, batch, shown, code, since, text, ..JobFilter::default() };
-    Ok((filter, PageRequest { limit, cursor }))
+    let page =
+        PageRequest { limit: query::limit(query.limit)?, cursor: query::cursor::<JobId>(query.cursor)? };
+    Ok((filter, page))
 }
 
 #[cfg(test)]

@@ -114,18 +114,23 @@ impl OwnedBatch {
     /// One page of its resources.
     pub(crate) async fn resources(
         &self,
-        wanted: &JobFilter,
+        wanted: JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, Refusal> {
-        let wanted = JobFilter { batch: Some(self.row.id), ..wanted.clone() };
-        Ok(self.manifests.resources(wanted, page).await?)
+        Ok(self.manifests.resources(self.row.id, wanted, page).await?)
     }
 
-    /// Some of its members in these states, and whether there are more.
-    pub(crate) async fn under_way(&self, shown: Vec<Shown>) -> Result<(Vec<JobRow>, bool), Refusal> {
-        let wanted = JobFilter { batch: Some(self.row.id), shown, ..JobFilter::default() };
-        let page = self.engine.store().jobs(wanted, PageRequest { limit: 200, cursor: None }).await?;
-        Ok((page.rows, page.next.is_some()))
+    /// Some of its members that have not ended: those that run, and a page of those that wait; and whether there are more.
+    pub(crate) async fn under_way(&self) -> Result<(Vec<JobRow>, bool), Refusal> {
+        let waiting = vec![Shown::Held, Shown::WaitingRetry, Shown::Queued, Shown::Scheduled];
+        let (mut rows, mut more) = (Vec::new(), false);
+        for shown in [vec![Shown::Processing], waiting] {
+            let wanted = JobFilter { batch: Some(self.row.id), shown, ..JobFilter::default() };
+            let page = self.engine.store().jobs(wanted, PageRequest { limit: 200, cursor: None }).await?;
+            rows.extend(page.rows);
+            more |= page.next.is_some();
+        }
+        Ok((rows, more))
     }
 
     /// What failed in it, by minute and code.

@@ -5,6 +5,7 @@
 //! are the same refusal after the same work; operators, who see everything, are told that it is not there.
 
 mod batch;
+mod dead;
 mod owned;
 
 use redrive_convert::Pdf;

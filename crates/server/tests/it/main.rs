@@ -9,6 +9,7 @@
 )]
 
 mod client;
+mod dead;
 mod deadline;
 mod download;
 mod fetch;

@@ -3,6 +3,7 @@
 use redrive_server::{Access, page_routes, routes};
 
 use crate::client::{Answer, Client};
+use crate::gateway::Mood;
 use crate::world::{World, pdf};
 
 /// What the owner of a complete job gets.
@@ -22,6 +23,9 @@ const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/jobs/{id}", 200),
     ("POST", "/jobs/{id}/retry", 409),
     ("POST", "/jobs/{id}/cancel", 409),
+    ("GET", "/fetch/{id}", 200),
+    ("POST", "/fetch/{id}/retry", 409),
+    ("POST", "/fetch/{id}/cancel", 409),
 ];
 
 /// What is a session's own, or nobody's.
@@ -44,11 +48,15 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("POST", "/sign-in", Access::Everybody),
     ("POST", "/sign-out", Access::Everybody),
     ("GET", "/api/audit", Access::Operator),
+    ("GET", "/api/dead-letters", Access::Operator),
+    ("GET", "/api/dead-letters/{offset}", Access::Operator),
     ("GET", "/", Access::Session),
     ("POST", "/upload", Access::Session),
     ("POST", "/upload/unsent", Access::Session),
     ("GET", "/jobs", Access::Session),
     ("GET", "/jobs/zip", Access::Session),
+    ("GET", "/fetch", Access::Session),
+    ("POST", "/fetch", Access::Session),
     ("GET", "/live", Access::Session),
     ("GET", "/banner", Access::Everybody),
     ("GET", "/failures", Access::Everybody),
@@ -74,6 +82,10 @@ async fn every_route_asks_whose_it_is() {
     let operator = world.operator();
     let job = world.converted(&mut owner, "a.pdf", &pdf(1)).await;
     let batch = crate::fetch::fetched(&mut owner).await;
+    world.gateway.mood(Mood::Refuses);
+    world.converted(&mut owner, "refused.pdf", &pdf(2)).await;
+    let dead =
+        operator.clone().get("/api/dead-letters").await.json()["dead_letters"][0]["offset"].to_string();
     other.get("/api/jobs").await;
     let missing = "01890000-0000-7000-8000-000000000000";
     for route in routes().into_iter().chain(page_routes()) {
@@ -84,6 +96,7 @@ async fn every_route_asks_whose_it_is() {
             let known = known.unwrap_or_else(|| panic!("{method} {path} has no entry: say who may use it"));
             assert_eq!(known.2, route.access, "{method} {path}");
             if route.access == Access::Operator {
+                let path = &path.replace("{offset}", &dead);
                 for client in [&owner, &nobody] {
                     let answer = ask(client, method, path).await;
                     assert_eq!(
@@ -97,7 +110,7 @@ async fn every_route_asks_whose_it_is() {
             continue;
         };
         assert_eq!(route.access, Access::Owner, "{method} {path}");
-        let id = if path.starts_with("/api/fetch/") { batch.clone() } else { job.clone() };
+        let id = if path.contains("/fetch/") { batch.clone() } else { job.clone() };
         let at = |id: &str| path.replace("{id}", id);
         let refused = ask(&other, method, &at(missing)).await;
         assert_eq!((refused.status, refused.code().as_str()), (403, "FORBIDDEN"), "{method} {path}");

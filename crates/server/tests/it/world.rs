@@ -46,6 +46,7 @@ pub(crate) struct Setup {
     pub(crate) has_gateway: bool,
     pub(crate) fetches: bool,
     pub(crate) manifest_limits: ManifestLimits,
+    pub(crate) manifest_seam: Arc<dyn redrive_blob::Seam>,
 }
 
 /// The server and everything behind it.
@@ -77,6 +78,7 @@ impl World {
             has_gateway: true,
             fetches: true,
             manifest_limits: ManifestLimits::default(),
+            manifest_seam: Arc::new(redrive_blob::Seamless),
         };
         change(&mut setup);
         let folder = tempfile::tempdir().unwrap();
@@ -96,7 +98,7 @@ impl World {
         let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
         engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), options));
         let manifests: Arc<dyn Blobs> =
-            Arc::new(Folder::open(folder.path().join("manifests")).await.unwrap());
+            Arc::new(Folder::open_with(folder.path().join("manifests"), setup.manifest_seam).await.unwrap());
         let fetched: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("fetched")).await.unwrap());
         engine.register(Unpacker::new(engine.store().clone(), manifests.clone()));
         engine.register(Canceller::new(engine.store().clone()));

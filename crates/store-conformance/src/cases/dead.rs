@@ -105,6 +105,17 @@ pub async fn d9_a_job_that_dies_again_keeps_its_lineage(h: &dyn Harness) {
     let replayed = k.dead(DeadFilter { state: Some(DeadState::Replayed), ..DeadFilter::default() }).await;
     assert_eq!(replayed.len(), 2);
     assert_eq!(replayed.last().unwrap().offset, first.offset);
+    let other = k.put_dead(vec![k.job()]).await[0];
+    let all = k.store.dead_letters_of(id).await.unwrap();
+    let all: Vec<_> = all.iter().map(|dead| (dead.job, dead.generation, dead.state)).collect();
+    let closed = DeadState::Replayed;
+    assert_eq!(
+        all,
+        [(id, 1, closed), (id, 2, closed), (id, 3, DeadState::Open)],
+        "oldest first, in every state"
+    );
+    assert_eq!(k.store.dead_letters_of(other).await.unwrap(), [k.dead_of(other).await]);
+    assert_eq!(k.store.dead_letters_of(k.put_n(1).await[0]).await.unwrap(), []);
     k.audit().await;
 }
 

@@ -3,7 +3,7 @@
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{Code, Offset, Target, WorkloadName, instant};
+use redrive_model::{Code, JobId, Offset, Target, WorkloadName, instant};
 use redrive_store::{DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, Page, PageRequest};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
@@ -37,6 +37,11 @@ fn dead_row(r: &PgRow) -> sqlx::Result<DeadRow> {
 pub(crate) async fn dead_letter(inner: &Inner, offset: Offset) -> sqlx::Result<Option<DeadRow>> {
     let row = sqlx::query(inner.sql.dead.text()).bind(offset.0).fetch_optional(&inner.pool).await?;
     row.as_ref().map(dead_row).transpose()
+}
+
+pub(crate) async fn dead_letters_of(inner: &Inner, job: JobId) -> sqlx::Result<Vec<DeadRow>> {
+    let rows = sqlx::query(inner.sql.dead_of_job.text()).bind(job.as_uuid()).fetch_all(&inner.pool).await?;
+    rows.iter().map(dead_row).collect()
 }
 
 pub(crate) async fn dead_letters(

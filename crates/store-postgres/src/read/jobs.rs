@@ -14,7 +14,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use super::SCAN;
+use super::{NEAR, SCAN};
 use crate::row;
 use crate::sql::scan;
 use crate::store::Inner;
@@ -30,12 +30,30 @@ pub(crate) async fn jobs(
     filter: &JobFilter,
     page: &PageRequest,
 ) -> Result<Page<JobRow>, Fault> {
+    let scan = source(inner, filter).await?;
+    // A page is mostly found among the nearest rows; only when it is not, all are looked at that may be.
+    let near = i64::try_from(page.rows()).unwrap_or(50).saturating_mul(NEAR);
+    let (found, looked) = look(inner, filter, page, &scan, near).await?;
+    if found.rows.len() == page.rows() || looked < near {
+        return Ok(found);
+    }
+    Ok(look(inner, filter, page, &scan, SCAN).await?.0)
+}
+
+/// A page from the nearest so many rows, and how many of them there were.
+async fn look(
+    inner: &Inner,
+    filter: &JobFilter,
+    page: &PageRequest,
+    scan: &str,
+    near: i64,
+) -> Result<(Page<JobRow>, i64), Fault> {
     let before = page.after::<JobId>()?;
     let limit = page.rows();
-    let statement = inner.sql.jobs.scanning(&source(inner, filter).await?, &inner.schema);
+    let statement = inner.sql.jobs.scanning(scan, &inner.schema);
     let rows = sqlx::query(statement)
         .bind(before.map(|id| id.as_uuid()))
-        .bind(SCAN)
+        .bind(near)
         .bind(filter.workload.as_ref().map(|w| w.as_str()))
         .bind(filter.owner.as_ref().map(|o| o.as_str()))
         .bind(filter.batch.map(|b| b.as_uuid()))
@@ -58,9 +76,9 @@ pub(crate) async fn jobs(
     // With a full page the next one starts behind its last row; with a short one where looking stopped.
     let next = match found.last() {
         Some(last) if found.len() == limit => Some(last.id),
-        Some(_) | None => end.filter(|_| looked == SCAN).map(JobId::from_uuid),
+        Some(_) | None => end.filter(|_| looked == near).map(JobId::from_uuid),
     };
-    Ok(Page { rows: found, next: next.map(|id| id.to_string()) })
+    Ok((Page { rows: found, next: next.map(|id| id.to_string()) }, looked))
 }
 
 /// The most selective way to walk the jobs, newest first.

@@ -3,12 +3,12 @@
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{Code, Offset, Target, WorkloadName, instant};
+use redrive_model::{Code, JobId, Offset, Target, WorkloadName, instant};
 use redrive_store::{DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, Page, PageRequest, Result};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
 use super::SCAN;
-use crate::row;
+use crate::row::{self, blob};
 use crate::sql::{self, scan};
 use crate::verb::record::{find, list};
 
@@ -34,6 +34,10 @@ fn dead_row(row: &Row<'_>) -> rusqlite::Result<DeadRow> {
 
 pub(crate) fn dead_letter(conn: &Connection, offset: Offset) -> Result<Option<DeadRow>> {
     find(conn, sql::DEAD, params![offset.0], dead_row)
+}
+
+pub(crate) fn dead_letters_of(conn: &Connection, job: JobId) -> Result<Vec<DeadRow>> {
+    list(conn, sql::DEAD_OF_JOB, params![blob(job.as_uuid())], dead_row)
 }
 
 pub(crate) fn dead_letters(

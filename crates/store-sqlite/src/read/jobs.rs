@@ -15,7 +15,7 @@ use redrive_store::{
 };
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
-use super::SCAN;
+use super::{NEAR, SCAN};
 use crate::row::{self, blob};
 use crate::sql::{self, scan};
 use crate::verb::record::{find, list};
@@ -44,14 +44,22 @@ pub(crate) fn jobs(
     let shown = words(&filter.shown);
     let since = filter.since.map(instant::to_millis);
     let workload = filter.workload.as_ref().map(|w| w.as_str());
-    let named: Vec<(&str, &dyn ToSql)> = named_params! {
-        ":before": before, ":scan": SCAN, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch,
+    // A page is mostly found among the nearest rows; only when it is not, all are looked at that may be.
+    let near = rows_wanted.saturating_mul(NEAR);
+    let mut named: Vec<(&str, &dyn ToSql)> = named_params! {
+        ":scan": near, ":before": before, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch,
         ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":replay": replay, ":target": target, ":limit": rows_wanted,
     }
     .to_vec();
-    let rows = list(conn, &statement, &*named, |row| {
-        Ok((job_row(row, now)?, row::job(row, 32)?, row.get::<_, i64>(33)?))
-    })?;
+    let found = |row: &Row<'_>| Ok((job_row(row, now)?, row::job(row, 32)?, row.get::<_, i64>(33)?));
+    let mut rows = list(conn, &statement, &*named, found)?;
+    let is_all = rows.last().is_some_and(|(_, _, looked)| rows.len() == limit || *looked < near);
+    if !is_all {
+        if let Some((_, scan)) = named.first_mut() {
+            *scan = &SCAN;
+        }
+        rows = list(conn, &statement, &*named, found)?;
+    }
     // With a full page the next one starts behind its last row; with a short one where looking stopped.
     let next = match rows.last() {
         Some((last, _, _)) if rows.len() == limit => Some(last.id),

@@ -215,6 +215,7 @@ impl Workload for Pretends {
             content_type: Some("image/jpeg".into()),
             content_encoding: None,
             status: 200,
+            tags: Default::default(),
         };
         ctx.set_result(made.reference());
         ctx.set_result_bytes(made.bytes);

@@ -2,7 +2,7 @@
 
 use redrive_engine::By;
 use redrive_engine::model::Shown;
-use redrive_engine::store::PageRequest;
+use redrive_engine::store::{JobFilter, PageRequest};
 use redrive_fetch::{Format, Handing};
 
 use super::kit::{JSON, Kit, NDJSON, eventually, lines, of_ann, stores};
@@ -32,11 +32,11 @@ async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_wh
             r#"{"attempt":1,"proxy":null,"status":404}"#
         );
         let letter = kit.store.dead_letter(redrive_engine::model::Offset(snapshot.dlq_offset.unwrap())).await;
-        assert!(letter.unwrap().is_some());
+        let letter = redrive_fetch::wire::dead_letter(&*kit.store, &letter.unwrap().unwrap()).await.unwrap();
+        assert_eq!(letter.task.unwrap().tenant, "ann", "whose batch it is");
 
         let page = |limit, cursor| PageRequest { limit, cursor };
-        let failed =
-            kit.manifests.resources(accepted.batch, vec![Shown::Failed], page(50, None)).await.unwrap();
+        let failed = kit.manifests.resources(accepted.batch, failed(), page(50, None)).await.unwrap();
         let ids: Vec<&str> = failed.resources.iter().map(|resource| resource.id.as_str()).collect();
         assert_eq!(ids, ["no-19", "no-9"]);
         let failure = failed.resources[0].failure.clone().unwrap();
@@ -44,7 +44,8 @@ async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_wh
         let mut all = Vec::new();
         let mut cursor = None;
         loop {
-            let part = kit.manifests.resources(accepted.batch, Vec::new(), page(7, cursor)).await.unwrap();
+            let part =
+                kit.manifests.resources(accepted.batch, JobFilter::default(), page(7, cursor)).await.unwrap();
             all.extend(part.resources);
             cursor = part.next_cursor;
             if cursor.is_none() {
@@ -112,8 +113,7 @@ async fn nothing_is_missing_of_a_batch_that_is_complete_and_a_retry_counts_again
 
     let bad = kit.accept(&lines(10), NDJSON, of_ann(None)).await.unwrap();
     kit.ended(bad.batch).await;
-    let failed =
-        kit.manifests.resources(bad.batch, vec![Shown::Failed], PageRequest::default()).await.unwrap();
+    let failed = kit.manifests.resources(bad.batch, failed(), PageRequest::default()).await.unwrap();
     let job = failed.resources[0].job_id.parse().unwrap();
     kit.engine.retry(vec![job], &By::new("ann")).await.unwrap();
     let row = eventually(async || {
@@ -124,4 +124,9 @@ async fn nothing_is_missing_of_a_batch_that_is_complete_and_a_retry_counts_again
     assert_eq!((snapshot.resources_completed, snapshot.resources_failed), (9, 1));
     assert_eq!(snapshot.failures_by_code["DOWNLOAD_HTTP_4XX"], 1);
     running.drain().await;
+}
+
+/// What failed.
+fn failed() -> JobFilter {
+    JobFilter { shown: vec![Shown::Failed], ..JobFilter::default() }
 }

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::FetchSnapshot;
-use redrive_model::{BatchState, Code, Shown};
+use redrive_model::{BatchState, Code};
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell, sentences};
@@ -18,10 +18,6 @@ use crate::app::App;
 use crate::jobs::filter;
 use crate::own::OwnedBatch;
 use crate::refusal::Refusal;
-
-/// What has not ended.
-const UNDER_WAY: [Shown; 5] =
-    [Shown::Processing, Shown::Held, Shown::WaitingRetry, Shown::Queued, Shown::Scheduled];
 
 /// The page, or the part of it that is kept fresh.
 pub(in crate::pages) async fn page(
@@ -55,11 +51,11 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
     let (asked, page) = filter::parse(query.clone())?;
     let snapshot = batch.snapshot().await?;
     let failures = Failures::of(&batch.failures().await?);
-    let resources = batch.resources(&asked, page).await?;
+    let resources = batch.resources(asked.clone(), page).await?;
     let look = app.pulse().look(app.desk()).await?;
     let hosts = match batch.state {
         BatchState::Processing => {
-            let (rows, more) = batch.under_way(UNDER_WAY.to_vec()).await?;
+            let (rows, more) = batch.under_way().await?;
             Hosts::of(&rows, more)
         }
         _ => Hosts::of(&[], false),

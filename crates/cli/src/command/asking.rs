@@ -1,0 +1,66 @@
+//! What commands share that ask a server: a runtime that can be interrupted, several things one after the other, pages.
+
+use redrive_api::client::Client;
+
+use crate::args::Shared;
+use crate::exit::{Exit, Stop};
+use crate::logs::Usual;
+use crate::settings::Flags;
+use crate::settings::table::CLIENT;
+use crate::{near_server, settings};
+
+/// The most that the server gives on one page.
+const PAGE: usize = 200;
+
+/// Asks the server that the settings name, until it is told to stop.
+pub(super) fn ask(
+    shared: &Shared,
+    flags: &Flags<CLIENT>,
+    question: impl AsyncFnOnce(&Client) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let values = settings::read(shared, flags, Usual::Warn)?;
+    let client = near_server::client(&values)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            done = question(&client) => done,
+            () = crate::signals::told_to_stop() => Err(Stop::new(Exit::Interrupted, "interrupted")),
+        }
+    })
+}
+
+/// Goes through all, and stops with the first that could not be done, after having said what became of the others.
+pub(super) async fn each(ids: &[String], act: impl AsyncFn(&str) -> Result<(), Stop>) -> Result<(), Stop> {
+    let mut first = None;
+    for id in ids {
+        if let Err(stop) = act(id).await {
+            let stop = stop.about(id);
+            match first {
+                None => first = Some(stop),
+                Some(_) => drop(stop.report()),
+            }
+        }
+    }
+    first.map_or(Ok(()), Err)
+}
+
+/// Goes through pages until so many rows were told or there are no more. A page may be empty and not the last.
+pub(super) async fn pages<T>(
+    limit: usize,
+    page: impl AsyncFn(usize, Option<String>) -> Result<(Vec<T>, Option<String>), Stop>,
+    row: impl Fn(&T) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let (mut left, mut cursor) = (limit, None);
+    while left > 0 {
+        let (rows, next) = page(left.min(PAGE), cursor.clone()).await?;
+        for one in &rows {
+            row(one)?;
+        }
+        left = left.saturating_sub(rows.len());
+        if next.is_none() || next == cursor {
+            break;
+        }
+        cursor = next;
+    }
+    Ok(())
+}

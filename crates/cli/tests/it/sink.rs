@@ -1,0 +1,114 @@
+//! `NATS_URL`: a server tells NATS, or says why it cannot.
+
+use crate::process::redrive;
+
+#[cfg(not(feature = "nats"))]
+#[test]
+fn a_program_without_the_sink_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = redrive(&["serve", "--listen", "127.0.0.1:0"]);
+    let output =
+        command.current_dir(dir.path()).env("NATS_URL", "nats://u:CANARY@127.0.0.1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--features nats") && !said.contains("CANARY"), "{said}");
+}
+
+#[test]
+fn the_address_is_a_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = redrive(&["config", "show"]);
+    let output =
+        command.current_dir(dir.path()).env("NATS_URL", "nats://u:CANARY@127.0.0.1").output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("NATS_URL") && !shown.contains("CANARY"), "{shown}");
+}
+
+#[cfg(feature = "nats")]
+mod with_it {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::process::{Child, Command, Stdio};
+
+    use redrive_fetch::wire::{DeadLetterTask, Message};
+
+    use crate::process::redrive;
+    use crate::running::{Running, wait_for};
+
+    const PROGRAM: &str = "/usr/sbin/nats-server";
+
+    /// Debian's server with JetStream; it ends with its test.
+    struct Nats(Child);
+
+    impl Drop for Nats {
+        fn drop(&mut self) {
+            self.0.kill().unwrap();
+            self.0.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_dead_letter_is_published() {
+        if !std::path::Path::new(PROGRAM).exists() {
+            eprintln!("skipped: there is no nats-server; `apt-get install nats-server` brings it");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let started = Command::new(PROGRAM)
+            .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
+            .arg(dir.path().join("nats"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let _nats = Nats(started.unwrap());
+        let mut listener = wait_for("the NATS server", || listen(port));
+        let (data, url) = (dir.path().join("data"), format!("nats://127.0.0.1:{port}"));
+        let server = Running::serve(&data, &[("NATS_URL", &url)]);
+        let id = server.upload(&data, "broken.pdf", b"%PDF-1.7\nnothing\ntrailer\n").job();
+        let sent = DeadLetterTask::decode(message(&mut listener).as_slice()).unwrap();
+        assert_eq!((sent.failure_code.as_str(), &sent.metadata["job"]), ("GW_4XX", &id));
+        assert_eq!(sent.task.unwrap().resource_id, "broken.pdf");
+        assert_eq!(server.stop(), Some(0));
+        // Without the address the reader is gone: nothing keeps events for it.
+        let server = Running::serve(&data, &[]);
+        assert!(server.err().contains("NATS_URL is no longer set"), "{}", server.err());
+        assert_eq!(server.stop(), Some(0));
+    }
+
+    #[test]
+    fn what_is_no_address_is_said_at_the_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut command = redrive(&["serve", "--listen", "127.0.0.1:0"]);
+        let output = command.current_dir(dir.path()).env("NATS_URL", "http://u:CANARY@h").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("NATS_URL: ") && !said.contains("CANARY"), "{said}");
+    }
+
+    /// A plain subscriber of the dead letters.
+    fn listen(port: u16) -> Option<BufReader<TcpStream>> {
+        let mut socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+        socket.write_all(b"CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB jobs.dlq 1\r\n").unwrap();
+        Some(BufReader::new(socket))
+    }
+
+    /// The body of the next message.
+    fn message(from: &mut BufReader<TcpStream>) -> Vec<u8> {
+        loop {
+            let mut line = String::new();
+            from.read_line(&mut line).unwrap();
+            if let Some(words) = line.strip_prefix("HMSG ") {
+                let sizes: Vec<usize> =
+                    words.split_whitespace().rev().take(2).map(|n| n.parse().unwrap()).collect();
+                let (mut body, head) = (vec![0; sizes[0]], sizes[1]);
+                from.read_exact(&mut body).unwrap();
+                return body.split_off(head);
+            }
+            if line.starts_with("PING") {
+                from.get_mut().write_all(b"PONG\r\n").unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A dead letter's row, with what the job carries, as a message without secrets.
+
+use std::collections::BTreeMap;
+
+use redrive_engine::Input;
+use redrive_engine::model::instant;
+use redrive_engine::model::redact::{MASK, redact};
+use redrive_engine::store::{AttemptRow, DeadRow, JobRow, Result, Store};
+use serde_json::Value;
+use url::Url;
+
+use super::{DeadLetterTask, DownloadTask, HttpHeader, ProxyHint, StorageHint, TaskAttributes};
+use crate::Resource;
+
+/// Headers whose values tell nothing about who asks. Of all others only the name is told.
+const PLAIN: &[&str] = &["accept", "accept-language", "cache-control", "pragma", "user-agent"];
+
+/// The message of a dead letter: looks up the job, what it carries and its newest failed attempt.
+pub async fn dead_letter(store: &dyn Store, dead: &DeadRow) -> Result<DeadLetterTask> {
+    let job = store.job(dead.job).await?;
+    let input = match dead.workload.as_str() == Resource::WORKLOAD {
+        true => store.payload(dead.job).await?.map(|payload| payload.input),
+        false => None,
+    };
+    let resource = input.and_then(|input| serde_json::from_slice::<Resource>(&input).ok());
+    let attempts = store.attempts(dead.job).await?;
+    let last =
+        attempts.iter().rfind(|attempt| attempt.generation == dead.generation && attempt.code.is_some());
+    let mut letter = message(dead, job.as_ref(), resource.as_ref(), last);
+    // Members belong to their batch, and that one to its owner.
+    if let (None, Some(batch), Some(task)) =
+        (&dead.owner, job.and_then(|job| job.batch), letter.task.as_mut())
+        && let Some(owner) = store.batch(batch).await?.and_then(|batch| batch.owner)
+    {
+        task.tenant = owner.to_string();
+    }
+    Ok(letter)
+}
+
+fn message(
+    dead: &DeadRow,
+    job: Option<&JobRow>,
+    resource: Option<&Resource>,
+    last: Option<&AttemptRow>,
+) -> DeadLetterTask {
+    let batch = job.and_then(|job| job.batch);
+    let mut task = DownloadTask {
+        job_id: batch.map_or_else(|| dead.job.to_string(), |batch| batch.to_string()),
+        job_type: dead.workload.to_string(),
+        // People call their resources by URLs too.
+        resource_id: job.and_then(|job| job.label.as_deref()).map(redact).unwrap_or_default(),
+        attempt: dead.attempts,
+        tenant: dead.owner.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ..DownloadTask::default()
+    };
+    if let Some(resource) = resource {
+        describe(&mut task, resource);
+    }
+    let mut metadata = BTreeMap::from([
+        ("offset".to_owned(), dead.offset.to_string()),
+        ("job".to_owned(), dead.job.to_string()),
+        ("generation".to_owned(), dead.generation.to_string()),
+        ("reason".to_owned(), dead.reason.as_str().to_owned()),
+        ("fingerprint".to_owned(), dead.fingerprint.to_string()),
+    ]);
+    if let Some(batch) = batch {
+        metadata.insert("batch".to_owned(), batch.to_string());
+    }
+    if dead.code != dead.code.public() {
+        metadata.insert("inner_code".to_owned(), dead.code.name().to_owned());
+    }
+    if let Some(previous) = dead.previous {
+        metadata.insert("previous_offset".to_owned(), previous.to_string());
+    }
+    if let Some(last) = last {
+        metadata.extend(facts(last));
+    }
+    DeadLetterTask {
+        task: Some(task),
+        failure_code: dead.code.public().name().to_owned(),
+        failure_message: redact(&dead.message),
+        attempts: dead.attempts,
+        failed_at_ms: u64::try_from(instant::to_millis(dead.at)).unwrap_or_default(),
+        metadata,
+    }
+}
+
+/// What the newest attempt met: the status of the answer, and the proxy it went through.
+fn facts(last: &AttemptRow) -> BTreeMap<String, String> {
+    let context: Option<BTreeMap<String, Value>> =
+        last.context.as_deref().and_then(|context| serde_json::from_str(context).ok());
+    let mut facts = BTreeMap::new();
+    if let Some(status) = last.target_status {
+        facts.insert("status".to_owned(), status.to_string());
+    }
+    for (name, value) in context.unwrap_or_default() {
+        let text = match value {
+            Value::String(text) => redact(&text),
+            Value::Number(number) => number.to_string(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => continue,
+        };
+        if matches!(name.as_str(), "status" | "proxy") {
+            facts.insert(name, text);
+        }
+    }
+    facts
+}
+
+fn describe(task: &mut DownloadTask, resource: &Resource) {
+    task.resource_id = redact(&resource.id);
+    task.url = address(&resource.url);
+    task.headers = resource.headers.iter().map(|(name, value)| header(name, value)).collect();
+    task.manifest_key.clone_from(&resource.manifest);
+    task.proxy_hint =
+        resource.proxy_pool.clone().map(|primary_pool| ProxyHint { primary_pool, ..ProxyHint::default() });
+    let place = resource.place.as_ref().map(|place| ("place".to_owned(), redact(place)));
+    task.storage_hint = Some(StorageHint {
+        bucket: resource.bucket.clone().unwrap_or_default(),
+        key_prefix: resource.prefix.clone(),
+        metadata: place.into_iter().collect(),
+    });
+    task.attributes = Some(TaskAttributes {
+        tags: resource.tags.iter().map(|(name, value)| (name.clone(), tag(name, value))).collect(),
+        checksum_hint: resource.sha256.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ..TaskAttributes::default()
+    });
+}
+
+/// The URL as its parser reads it, without user, fragment and the values of its query. What is no URL may be anything.
+fn address(url: &str) -> String {
+    let Ok(mut url) = Url::parse(url) else { return MASK.to_owned() };
+    url.set_fragment(None);
+    // A scheme without an authority has no user; then there is nothing to remove either.
+    let _ = (url.set_username(""), url.set_password(None));
+    if url.cannot_be_a_base() {
+        return format!("{}:{MASK}", url.scheme());
+    }
+    redact(url.as_str())
+}
+
+fn header(name: &str, value: &str) -> HttpHeader {
+    let name = name.to_ascii_lowercase();
+    let plain = PLAIN.contains(&name.as_str());
+    HttpHeader { value: if plain { redact(value) } else { MASK.to_owned() }, name }
+}
+
+/// A tag as it is, unless its name says that it is a secret or its text holds one.
+fn tag(name: &str, value: &str) -> String {
+    let pair = format!("{name}=x");
+    if redact(&pair) == pair { redact(value) } else { MASK.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_where_it_leads_and_loses_what_opens_it() {
+        for (url, told) in [
+            (
+                "https://u:CANARY@h.example/a/b?X-Amz-Signature=CANARY&x=1#CANARY",
+                "https://h.example/a/b?X-Amz-Signature=***&x=***",
+            ),
+            ("https://h.example/a#token=CANARY", "https://h.example/a"),
+            ("https://h.example/a b?sig=CANARY", "https://h.example/a%20b?sig=***"),
+            ("https://h.example/a?b c=CANARY d", "https://h.example/a?b%20c=***"),
+            ("https://h.example/a?CANARY", "https://h.example/a?***"),
+            ("https://h.example/a\t?sig=CANARY", "https://h.example/a?sig=***"),
+            ("data:text/plain,CANARY", "data:***"),
+            ("CANARY", "***"),
+        ] {
+            assert_eq!(address(url), told, "{url}");
+        }
+    }
+
+    #[test]
+    fn of_headers_and_tags_only_what_is_surely_no_secret_is_told() {
+        for name in ["Authorization", "Cookie", "X-Api-Key", "Proxy-Token", "Referer", "X-Anything"] {
+            let told = header(name, "CANARY");
+            assert_eq!((told.name, told.value.as_str()), (name.to_lowercase(), MASK));
+        }
+        assert_eq!(header("User-Agent", "bot/1").value, "bot/1");
+        assert_eq!(header("Accept", "https://u:CANARY@h/").value, "https://h/");
+        assert_eq!(tag("colour", "blue"), "blue");
+        assert_eq!(tag("api_key", "CANARY"), MASK);
+        assert_eq!(tag("source", "https://u:CANARY@h/"), "https://h/");
+    }
+}

@@ -1,0 +1,12 @@
+//! The sink against a real server: killed, started again, not there yet.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests: a broken expectation is a failed test"
+)]
+
+mod nats;
+mod server;

@@ -1,0 +1,49 @@
+//! Dead letters, for operators alone.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use redrive_fetch::wire::{DeadLetterTask, dead_letter};
+use redrive_model::Offset;
+use redrive_store::{DeadFilter, DeadRow, Page, PageRequest};
+
+use super::Desk;
+use crate::operator::Operator;
+use crate::refusal::Refusal;
+
+/// Letters that are looked up at once.
+const AT_ONCE: usize = 8;
+
+impl Desk {
+    /// A page of them.
+    pub(crate) async fn dead_letters(
+        &self,
+        _: Operator,
+        filter: DeadFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeadRow>, Refusal> {
+        Ok(self.engine.store().dead_letters(filter, page).await?)
+    }
+
+    /// How many match.
+    pub(crate) async fn count_dead(&self, _: Operator, filter: DeadFilter) -> Result<u64, Refusal> {
+        Ok(self.engine.store().count_dead(filter).await?)
+    }
+
+    /// One of them.
+    pub(crate) async fn dead_letter(&self, _: Operator, offset: Offset) -> Result<Option<DeadRow>, Refusal> {
+        Ok(self.engine.store().dead_letter(offset).await?)
+    }
+
+    /// What they are to other systems, in their order.
+    pub(crate) async fn letters(
+        &self,
+        _: Operator,
+        rows: &[DeadRow],
+    ) -> Result<Vec<DeadLetterTask>, Refusal> {
+        let store = self.engine.store();
+        let letters = stream::iter(rows.iter().cloned()).map(|row| {
+            let store = store.clone();
+            async move { dead_letter(&*store, &row).await }
+        });
+        Ok(letters.buffered(AT_ONCE).try_collect().await?)
+    }
+}

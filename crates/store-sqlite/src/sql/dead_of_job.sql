@@ -1,0 +1,4 @@
+SELECT d.seq, d.job, d.generation, l.workload, j.owner, d.reason, d.code, d.message, d.attempts, d.fingerprint, d.state, d.at,
+       d.closed_at, d.replay_id, d.previous
+FROM dead_letters d JOIN jobs j ON j.id = d.job JOIN lanes l ON l.id = j.lane
+WHERE d.job = ?1 ORDER BY d.seq
