@@ -116,7 +116,7 @@ fn init_writes_a_file_that_check_likes_and_never_overwrites_one() {
     // Every line can be brought to life by removing its mark.
     let alive: String = text
         .lines()
-        .filter_map(|line| line.strip_prefix("# ").filter(|l| l.contains(" = ")))
+        .filter_map(|line| line.strip_prefix("# ").filter(|l| l.contains(" = ") || l.starts_with('[')))
         .map(|l| format!("{l}\n"))
         .collect();
     fs::write(folder.path().join("alive.toml"), alive).unwrap();

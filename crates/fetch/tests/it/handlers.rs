@@ -93,7 +93,7 @@ async fn a_handler_names_tags_and_looks_at_the_bytes() {
 #[tokio::test]
 async fn without_a_prefix_a_name_is_right_at_the_top() {
     let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
-    let running = start(&bench, |_| Ok(Verdict::name("top.bin")), |all| go(all));
+    let running = start(&bench, |_| Ok(Verdict::name("top.bin")), go);
     let wanted = redrive_fetch::Resource { prefix: String::new(), ..wanted(&origin, "/a", b"body") };
     let row = bench.ended(bench.enqueue(&wanted).await).await;
     assert_eq!(bench.stored(&row).await.0.key, "top.bin");

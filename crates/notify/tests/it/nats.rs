@@ -26,7 +26,11 @@ impl Workload for Shredder {
     type Input = Paper;
 
     async fn run(&self, _: Context, paper: Paper) -> Result<Done, Failure> {
-        if paper.0 % 3 == 0 { Ok(Done::Complete) } else { Err(Failure::new(Code::HandlerRefused, "no")) }
+        if paper.0.is_multiple_of(3) {
+            Ok(Done::Complete)
+        } else {
+            Err(Failure::new(Code::HandlerRefused, "no"))
+        }
     }
 }
 

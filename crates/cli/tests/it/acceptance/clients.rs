@@ -97,7 +97,8 @@ async fn slow_clients_are_closed_and_nobody_else_notices(world: World) {
             let stream = connect(&server.address, from).await;
             drips.spawn(drip(stream, "GET /api/jobs HTTP/1.1\r\nhost: x\r\nx-a: ".to_owned()));
         }
-        let begun = form(&pdf(1), None);
+        // More than is kept in memory.
+        let begun = form(&[pdf(1), vec![b' '; 200_000]].concat(), None);
         let begun = String::from_utf8(begun[..begun.len() - 30].to_vec()).unwrap();
         for _ in 0..200 {
             let stream = connect(&server.address, "127.0.0.4").await;
