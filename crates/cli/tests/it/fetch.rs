@@ -167,7 +167,6 @@ fn what_must_not_be_asked_is_refused_with_its_line_before_anything_is_fetched() 
     assert_eq!(code, Some(2));
 }
 
-/// Also covers: a kill -9 in the middle of many downloads.
 #[test]
 fn killed_in_the_middle_the_same_command_goes_on_and_asks_for_nothing_that_is_stored() {
     let world = World::new();

@@ -237,7 +237,7 @@ async fn a_target_that_is_busy_now_and_then_is_not_held() {
     let bench = Bench::new().await;
     let engine = bench.engine_with(touchy()).await;
     let mut does = Does::new(|_, task: Task| async move {
-        if task.n % 10 == 0 {
+        if task.n.is_multiple_of(10) {
             return Err(Failure::new(Code::GwBusy, "503").retry_after(Duration::from_secs(60)));
         }
         Ok(Done::Complete)

@@ -81,7 +81,7 @@ async fn a_dead_workers_job_runs_again() {
     assert!(lost.context.as_deref().unwrap().contains("lease_token"), "{lost:?}");
 }
 
-/// Also covers: what the only process of a store does after the one before was killed.
+/// What the only process of a store does after the one before was killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_process_that_is_gone_held_is_taken_back_uncharged() {
     let bench = Bench::new().await;

@@ -30,7 +30,7 @@ async fn the_status_tells_queue_breakers_and_whether_more_is_taken() {
     assert_eq!((list["jobs"].as_array().unwrap().len(), list["active_count"].as_u64()), (1, Some(1)));
 }
 
-/// Also covers: a host of one is nothing to another.
+/// A host of one is nothing to another.
 #[tokio::test]
 async fn which_hosts_are_asked_is_told_to_operators_alone() {
     let world = World::start().await;
