@@ -107,7 +107,7 @@ pub(crate) struct Fetch {
     /// Folder or s3://bucket/prefix [default: FETCH_TO; of a server: what lies under its FETCH_TO]
     #[arg(long, short, value_name = "PLACE")]
     pub(crate) to: Option<String>,
-    /// Which proxies, of those in [proxy_pools]
+    /// Which proxies: the name of a pool
     #[arg(long, value_name = "POOL")]
     pub(crate) proxy_pool: Option<String>,
     /// Some failures make the batch partial, not failed

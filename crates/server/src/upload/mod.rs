@@ -130,7 +130,8 @@ async fn commit(
     let id = app.desk().new_id();
     let place = source_key(id).map_err(|_| internal())?;
     if let Err(error) = sealed.finish(&place).await {
-        let why = error.failure();
+        // Whatever a place does to a file is the same to whoever sent it, early or late.
+        let why = Failure { code: Code::IoError, ..error.failure() };
         return Err(reject(&app, session, name, mapping, sealed.bytes(), why).await);
     }
     let idempotency = key.map(|key| idempotency(&session, key, &sealed, &mapping, &name));

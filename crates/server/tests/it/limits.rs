@@ -105,8 +105,9 @@ async fn uploads_at_once_have_a_number() {
         .header("content-type", "multipart/form-data; boundary=XX")
         .body(reqwest::Body::wrap_stream(pieces));
     let first = tokio::spawn(request.send());
-    let whole = crate::client::form(&[("file", Some("a.pdf"), &pdf(1))]);
-    body.unbounded_send(Ok(whole[..100].to_vec())).unwrap();
+    // Large enough that it is not held in memory.
+    let whole = crate::client::form(&[("file", Some("a.pdf"), &crate::world::large_pdf())]);
+    body.unbounded_send(Ok(whole[..200 << 10].to_vec())).unwrap();
     // It has its place as soon as its file has begun.
     let begun = async {
         while world.files("uploads").is_empty() {
@@ -116,7 +117,7 @@ async fn uploads_at_once_have_a_number() {
     tokio::time::timeout(Duration::from_secs(20), begun).await.unwrap();
     let answer = client.upload("b.pdf", &pdf(2), None).await;
     assert_eq!((answer.status, answer.code().as_str()), (503, "OVERLOADED"));
-    body.unbounded_send(Ok(whole[100..].to_vec())).unwrap();
+    body.unbounded_send(Ok(whole[200 << 10..].to_vec())).unwrap();
     drop(body);
     assert_eq!(first.await.unwrap().unwrap().status(), 201);
     assert_eq!(client.upload("b.pdf", &pdf(2), None).await.status, 201, "the place is free again");

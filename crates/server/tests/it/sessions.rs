@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redrive_store::SessionLife;
 
-use crate::world::{World, pdf};
+use crate::world::{World, large_pdf, pdf};
 
 #[tokio::test]
 async fn a_first_visit_makes_a_session_and_the_next_one_keeps_it() {
@@ -32,7 +32,7 @@ async fn a_stranger_whose_upload_does_not_come_costs_the_store_nothing() {
         let none = SessionLife { idle: Duration::ZERO, absolute: Duration::ZERO };
         world.engine.store().forget_sessions(none, 1_000).await.unwrap()
     };
-    let whole = crate::client::form(&[("file", Some("a.pdf"), &pdf(1))]);
+    let whole = crate::client::form(&[("file", Some("a.pdf"), &large_pdf())]);
     for path in ["/api/upload", "/upload"] {
         let (body, pieces) = futures::channel::mpsc::unbounded::<Result<Vec<u8>, std::io::Error>>();
         let request = world

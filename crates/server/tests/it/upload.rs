@@ -245,7 +245,7 @@ fn uploads_that_drip_hold_no_thread() {
     let runtime = runtime.worker_threads(2).max_blocking_threads(THREADS).enable_all().build().unwrap();
     runtime.block_on(async {
         let world = World::start().await;
-        let whole = form(&[("file", Some("a.pdf"), PDF)]);
+        let whole = form(&[("file", Some("a.pdf"), &crate::world::large_pdf())]);
         let mut drips = Vec::new();
         for _ in 0..5 * THREADS {
             let (body, pieces) = futures::channel::mpsc::unbounded::<Result<Vec<u8>, std::io::Error>>();

@@ -33,6 +33,11 @@ pub(crate) fn pdf(n: u32) -> Vec<u8> {
     [format!("%PDF-1.4\n% {n}\n").as_bytes(), PDF].concat()
 }
 
+/// One that is too large to be held in memory on its way.
+pub(crate) fn large_pdf() -> Vec<u8> {
+    [b"%PDF-1.4\n", &[b' '; 300 << 10][..], PDF].concat()
+}
+
 /// The operators' token of every world.
 pub(crate) const TOKEN: &str = "token-of-the-operators";
 
@@ -102,6 +107,7 @@ impl World {
         let fetched: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("fetched")).await.unwrap());
         engine.register(Unpacker::new(engine.store().clone(), manifests.clone()));
         engine.register(Canceller::new(engine.store().clone()));
+        engine.register(redrive_fetch::Starter::new(engine.store().clone()));
         engine.register(crate::fetch::Pretends { to: fetched.clone() });
         let fetch = setup.fetches.then(|| {
             let to = redrive_blob::Location::Folder(folder.path().join("fetched"));

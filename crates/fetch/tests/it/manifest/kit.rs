@@ -124,8 +124,15 @@ impl Kit {
         self.blobs.list(None).try_collect::<Vec<_>>().await.unwrap().len()
     }
 
+    /// Uploads that are on their way, or were left behind.
     pub(crate) fn temps(&self) -> usize {
-        std::fs::read_dir(self.home.path().join("manifests/.redrive-temp")).unwrap().count()
+        let (mut files, mut folders) = (0, vec![self.home.path().join("manifests/.redrive-temp")]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() { folders.push(entry.path()) } else { files += 1 }
+            }
+        }
+        files
     }
 
     /// What is missing, as text.

@@ -86,7 +86,7 @@ async fn a_batch_tells_what_failed_and_has_buttons_that_say_how_many() {
         let list = client.get(&format!("/api/fetch/{id}/resources?status=failed")).await.json();
         let Some(job) = list["resources"][0]["job_id"].as_str() else { return false };
         let attempts = client.get(&format!("/api/jobs/{job}/attempts")).await.json();
-        attempts["attempts"].as_array().map(Vec::len) == Some(2)
+        attempts.as_array().map(Vec::len) == Some(2)
     })
     .await;
     ended(&mut client, &id).await;
