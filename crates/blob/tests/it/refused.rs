@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use redrive_blob::{BlobError, Blobs, BlobsExt, Key, Placed, S3, S3Settings, Sha256};
+use redrive_blob::{BlobError, Blobs, BlobsExt, Key, Placed, S3, Sha256};
 use redrive_model::Code;
 
 use crate::fake_s3::{Fake, Fault};
@@ -24,7 +24,8 @@ async fn bucket() -> Bucket {
 async fn bucket_that_waits(read_timeout: Duration) -> Bucket {
     let fake = Fake::start().await;
     let home = tempfile::tempdir().unwrap();
-    let settings = S3Settings { read_timeout, ..settings(&fake.url, "bucket", home.path()) };
+    let mut settings = settings(&fake.url, "bucket", home.path());
+    settings.read_timeout = read_timeout;
     let s3 = S3::open(settings).await.unwrap();
     fake.forget();
     Bucket { fake, s3, home }
