@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use redrive_engine::model::BatchState;
+use redrive_engine::model::batch::Counters;
 use redrive_engine::store::PageRequest;
 use redrive_engine::{By, Code, Engine};
 use redrive_fetch::{Canceller, Unpacker};
@@ -18,7 +19,9 @@ async fn a_cancelled_batch_stops_what_has_not_ended_and_says_by_whom() {
         let accepted = kit.accept(&text, NDJSON, of_ann(None)).await.unwrap();
         kit.register();
         let running = kit.engine.start();
-        eventually(async || (kit.row(accepted.batch).await.counters.ok > 10).then_some(())).await;
+        // All of it is unpacked, so that what is stopped is what the act says.
+        let unpacked = |counters: Counters| counters.ok > 10 && counters.total == 2_500;
+        eventually(async || unpacked(kit.row(accepted.batch).await.counters).then_some(())).await;
         let by = By::new("ann").because("enough");
         kit.manifests.cancel(accepted.batch, &by).await.unwrap();
         kit.manifests.cancel(accepted.batch, &by).await.unwrap();
