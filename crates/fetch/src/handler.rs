@@ -165,8 +165,8 @@ impl Fetch {
     fn learn(&self, failure: &Failure) {
         let Some(target) = failure.target.as_ref() else { return };
         match failure.code {
+            Code::DownloadBusy => self.polite.was_busy(target),
             Code::DownloadRateLimited
-            | Code::DownloadBusy
             | Code::DownloadHttp5xx
             | Code::DownloadTimeout
             | Code::DownloadConnect

@@ -13,6 +13,10 @@ use tokio::time::Instant;
 const FIRST: usize = 4;
 /// So many hosts are remembered, and as many of the time before.
 const HOSTS: usize = 4_096;
+/// A host that asks for time is in trouble when so much of its answers does, as the engine has it: one alone concerns its own job.
+const TOO_BUSY: f64 = 0.2;
+/// Of so many answers.
+const ANSWERS: f64 = 20.0;
 /// What goes wrong within this time is one trouble: requests on their way share it.
 const ONE_TROUBLE: Duration = Duration::from_secs(1);
 
@@ -37,6 +41,26 @@ struct Host {
     /// Until the first trouble the limit grows with every success.
     careful: bool,
     trouble: Option<Instant>,
+    /// How much of its last answers asked for time.
+    busy: f64,
+}
+
+impl Host {
+    fn new(limit: usize) -> Self {
+        Self { limit, well: 0, careful: false, trouble: None, busy: 0.0 }
+    }
+
+    fn answered(&mut self, busy: bool) {
+        self.busy += (f64::from(u8::from(busy)) - self.busy) / ANSWERS;
+    }
+
+    fn trouble(&mut self) {
+        let now = Instant::now();
+        if self.trouble.is_none_or(|at| now.duration_since(at) >= ONE_TROUBLE) {
+            let limit = (self.limit / 2).max(1);
+            *self = Self { careful: true, trouble: Some(now), ..Self::new(limit) };
+        }
+    }
 }
 
 impl Politeness {
@@ -60,6 +84,7 @@ impl Politeness {
         let first = self.first();
         let mut hosts = self.hosts();
         let host = hosts.entry(host, first);
+        host.answered(false);
         host.well += 1;
         if !host.careful || host.well >= host.limit {
             host.limit = (host.limit + 1).min(self.most);
@@ -67,14 +92,20 @@ impl Politeness {
         }
     }
 
-    /// It asked for time, or did not manage.
+    /// It did not manage, or asked everybody for time.
     pub(crate) fn went_badly(&self, host: &Target) {
+        let first = self.first();
+        self.hosts().entry(host, first).trouble();
+    }
+
+    /// It asked one request for time.
+    pub(crate) fn was_busy(&self, host: &Target) {
         let first = self.first();
         let mut hosts = self.hosts();
         let host = hosts.entry(host, first);
-        let now = Instant::now();
-        if host.trouble.is_none_or(|at| now.duration_since(at) >= ONE_TROUBLE) {
-            *host = Host { limit: (host.limit / 2).max(1), well: 0, careful: true, trouble: Some(now) };
+        host.answered(true);
+        if host.busy >= TOO_BUSY {
+            host.trouble();
         }
     }
 
@@ -93,7 +124,7 @@ impl Hosts {
             self.before = std::mem::take(&mut self.now);
         }
         let known = self.before.remove(host);
-        let new = || known.unwrap_or(Host { limit: first, well: 0, careful: false, trouble: None });
+        let new = || known.unwrap_or_else(|| Host::new(first));
         self.now.entry(host.clone()).or_insert_with(new)
     }
 }
@@ -134,6 +165,19 @@ mod tests {
         }
         assert_eq!(polite.at_once(&one), 32);
         assert_eq!(polite.at_once(&host(2)), 4, "others are not concerned");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_is_busy_now_and_then_keeps_its_number_and_one_that_is_so_often_does_not() {
+        let (polite, one) = (Politeness::new(32), host(1));
+        for n in 0..1_000 {
+            if n % 20 == 0 { polite.was_busy(&one) } else { polite.went_well(&one) }
+        }
+        assert_eq!(polite.at_once(&one), 32);
+        for n in 0..100 {
+            if n % 3 == 0 { polite.was_busy(&one) } else { polite.went_well(&one) }
+        }
+        assert!(polite.at_once(&one) < 25, "{}", polite.at_once(&one));
     }
 
     #[tokio::test(start_paused = true)]

@@ -260,7 +260,6 @@ impl Breaker {
     /// Counts a call that was started in `epoch` and has ended. Probes report by [`Breaker::probe_ended`].
     /// `draw` spreads the cool-down.
     pub fn record(&mut self, config: &Config, now: Timestamp, draw: u64, call: Call, epoch: u64) {
-        self.busy.count(call);
         if matches!(call, Call::Neutral | Call::Busy) {
             return;
         }

@@ -8,6 +8,7 @@ use redrive_model::{Class, Code, Done, Failure, Outcome, Target, decide, instant
 use redrive_store::{Claimed, Finish};
 use tokio::time::Instant;
 
+use super::breakers::Begun;
 use super::record::{Entry, KEEP_ATTEMPTS};
 use super::slots::{Started, Why};
 use super::{Worker, breakers, governor, report, surroundings};
@@ -44,7 +45,7 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     let input = std::mem::take(&mut claimed.input);
     let claimed = Arc::new(claimed);
     let ctx = Context::new(worker.store.clone(), claimed.clone(), cancel.clone());
-    let epochs = worker.breakers.epochs(&claimed.targets);
+    let begun = worker.breakers.begin(&claimed.targets);
     worker.governor.started(&claimed);
     let meters = registered.meters(&claimed.workload);
     meters.active.increment(1.0);
@@ -83,7 +84,7 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     }
     let (outcome, failure) = outcome(&claimed, ended, why);
     // The next one starts when the breakers know: else it runs into what this one has just met.
-    blame(worker, &registered, &claimed, &epochs, outcome, failure.as_ref()).await;
+    blame(worker, &registered, &claimed, &begun, outcome, failure.as_ref()).await;
     worker.slots.ended(&claimed);
     record(worker, &registered, &claimed, since, outcome, failure, ctx.take_left()).await;
 }
@@ -185,7 +186,7 @@ async fn blame(
     worker: &Worker,
     registered: &Registered,
     claimed: &Claimed,
-    epochs: &[u64],
+    begun: &[Begun],
     outcome: Outcome,
     failure: Option<&Failure>,
 ) {
@@ -201,9 +202,9 @@ async fn blame(
         let about = blamed.as_ref().is_none_or(|blamed| *blamed == target);
         breakers::probe_ended(worker, &target, probe, if about { call } else { Call::Neutral }).await;
     } else {
-        for (target, epoch) in claimed.targets.iter().zip(epochs) {
+        for (target, begun) in claimed.targets.iter().zip(begun) {
             if call == Call::Success || blamed.as_ref() == Some(target) {
-                worker.breakers.note(target, call, *epoch);
+                worker.breakers.note(target, call, begun.epoch);
             }
         }
     }
@@ -218,7 +219,8 @@ async fn blame(
     } else if failure.code.class() == Class::Throttled {
         breakers::throttle(worker, target, wait).await;
     } else if call == Call::Busy {
-        breakers::busy(worker, target, wait).await;
+        let number = claimed.targets.iter().position(|of| of == target).and_then(|n| begun.get(n));
+        breakers::busy(worker, target, number.map_or(0, |begun| begun.number), wait).await;
     }
 }
 

@@ -19,6 +19,8 @@ use crate::ids;
 const FLUSH: Duration = Duration::from_secs(1);
 /// So many results per target are kept while the store is away.
 const MOST_PENDING: usize = 1_000;
+/// Calls to more targets than this are numbered anew.
+const MOST_TARGETS: usize = 10_000;
 /// Somebody else was faster so often: later again.
 const TRIES: u32 = 10;
 
@@ -36,10 +38,27 @@ struct State {
     pending: HashMap<Target, Vec<(Call, u64)>>,
     /// The epoch of every breaker that has a row.
     epochs: HashMap<Target, u64>,
+    /// Calls that began here.
+    calls: HashMap<Target, Calls>,
     /// Targets that let nobody pass, as far as we know, and until when.
     blocked: HashMap<Target, Timestamp>,
     /// Probes that run here.
     probes: HashMap<Lease, (Target, Probe)>,
+}
+
+/// Calls to one target, numbered from 1.
+#[derive(Default)]
+struct Calls {
+    begun: u64,
+    /// Up to this one they were counted when it asked for time.
+    counted: u64,
+}
+
+/// A call that began: by this breaker's epoch it is judged, and it has this number among those to its target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begun {
+    pub(crate) epoch: u64,
+    pub(crate) number: u64,
 }
 
 impl Breakers {
@@ -47,10 +66,28 @@ impl Breakers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The epochs of these targets now: a call that starts now is judged by them.
-    pub(crate) fn epochs(&self, targets: &TargetSet) -> Vec<u64> {
-        let state = self.state();
-        targets.iter().map(|target| state.epochs.get(target).copied().unwrap_or(0)).collect()
+    /// A call to each of these targets begins.
+    pub(crate) fn begin(&self, targets: &TargetSet) -> Vec<Begun> {
+        let mut state = self.state();
+        if state.calls.len() > MOST_TARGETS {
+            state.calls.clear();
+        }
+        let begin = |target: &Target| {
+            let calls = state.calls.entry(target.clone()).or_default();
+            calls.begun += 1;
+            let number = calls.begun;
+            Begun { epoch: state.epochs.get(target).copied().unwrap_or(0), number }
+        };
+        targets.iter().map(begin).collect()
+    }
+
+    /// This call was asked for time: how many others began before it and after the last that was.
+    fn others_before(&self, target: &Target, number: u64) -> u32 {
+        let mut state = self.state();
+        let calls = state.calls.entry(target.clone()).or_default();
+        let others = number.saturating_sub(calls.counted.saturating_add(1));
+        calls.counted = calls.counted.max(number);
+        u32::try_from(others).unwrap_or(u32::MAX)
     }
 
     /// A call to this target ended.
@@ -68,13 +105,6 @@ impl Breakers {
         if pending.len() < MOST_PENDING {
             pending.push((call, epoch));
         }
-    }
-
-    /// These could not be written.
-    fn keep(&self, target: &Target, calls: Vec<(Call, u64)>) {
-        let mut state = self.state();
-        let kept = state.pending.entry(target.clone()).or_default();
-        kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
     }
 
     /// The probe that this lease is, if it is one.
@@ -148,7 +178,9 @@ pub(crate) async fn flush(worker: &Worker) {
             Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker),
             Err(error) => {
                 tracing::debug!(event = "breaker.not_written", %target, "{error}");
-                worker.breakers.keep(&target, calls);
+                let mut state = worker.breakers.state();
+                let kept = state.pending.entry(target).or_default();
+                kept.extend(calls.into_iter().take(MOST_PENDING.saturating_sub(kept.len())));
             }
         }
     }
@@ -216,17 +248,11 @@ pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
     }
 }
 
-/// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that. What else it answered
-/// meanwhile is counted first: else it would seem that it answers nothing but that.
-pub(crate) async fn busy(worker: &Worker, target: &Target, wait: Duration) {
-    let _one = worker.breakers.writing.lock().await;
-    let calls = worker.breakers.state().pending.remove(target).unwrap_or_default();
-    let config = (worker.options.breaker)(target);
+/// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
+pub(crate) async fn busy(worker: &Worker, target: &Target, number: u64, wait: Duration) {
+    let others = worker.breakers.others_before(target, number);
     let asked = |breaker: &mut Breaker, now: Timestamp| {
-        for (call, epoch) in &calls {
-            breaker.record(&config, now, ids::draw(), *call, *epoch);
-        }
-        breaker.record(&config, now, ids::draw(), Call::Busy, breaker.epoch);
+        breaker.busy.count(others);
         if breaker.busy.is_too_busy() {
             breaker.throttle(instant::after(now, wait));
         }
@@ -236,10 +262,7 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, wait: Duration) {
             worker.breakers.learn_one(target, &breaker);
             super::give_held_back(worker).await;
         }
-        Err(error) => {
-            tracing::debug!(event = "breaker.busy_not_written", %target, "{error}");
-            worker.breakers.keep(target, calls);
-        }
+        Err(error) => tracing::debug!(event = "breaker.busy_not_written", %target, "{error}"),
     }
 }
 

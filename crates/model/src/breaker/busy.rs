@@ -4,8 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Call;
-
 /// So many answers are looked at.
 const LAST: u32 = 20;
 /// So many of them must ask for time: a fifth.
@@ -35,14 +33,11 @@ impl Busy {
         self.0.count_ones() >= ENOUGH
     }
 
-    /// Counts an answer. What brought none is not counted.
-    pub(super) const fn count(&mut self, call: Call) {
-        let bit = match call {
-            Call::Busy => 1,
-            Call::Success | Call::ServerError => 0,
-            Call::Unreachable | Call::Neutral => return,
-        };
-        self.0 = ((self.0 << 1) | bit) & ((1 << LAST) - 1);
+    /// Counts an answer that asked for time, and before it so many others. They stand in the order in which they were asked for:
+    /// a refusal takes no time, and of many calls that begin together the refusals come back first.
+    pub const fn count(&mut self, others: u32) {
+        let before = if others >= LAST { 0 } else { self.0 << others };
+        self.0 = ((before << 1) | 1) & ((1 << LAST) - 1);
     }
 }
 
@@ -50,21 +45,23 @@ impl Busy {
 mod tests {
     use super::*;
 
-    fn after(calls: &[(Call, usize)]) -> Busy {
+    /// Answers that asked for time, each with the number of others before it.
+    fn after(others: impl IntoIterator<Item = u32>) -> Busy {
         let mut busy = Busy::new();
-        for (call, n) in calls {
-            (0..*n).for_each(|_| busy.count(*call));
-        }
+        others.into_iter().for_each(|others| busy.count(others));
         busy
     }
 
     #[test]
     fn a_fifth_of_the_last_twenty_answers_is_too_busy() {
-        assert!(!after(&[(Call::Busy, 3)]).is_too_busy());
-        assert!(after(&[(Call::Busy, 4)]).is_too_busy());
-        assert!(after(&[(Call::Busy, 4), (Call::Success, 16)]).is_too_busy());
-        assert!(!after(&[(Call::Busy, 4), (Call::Success, 17)]).is_too_busy());
-        assert!(after(&[(Call::Busy, 4), (Call::Neutral, 100), (Call::Unreachable, 100)]).is_too_busy());
-        assert!(after(&[(Call::Busy, 1), (Call::Success, 20)]).is_quiet());
+        assert!(!after([0; 3]).is_too_busy());
+        assert!(after([0; 4]).is_too_busy());
+        assert!(after([0, 0, 0, 16]).is_too_busy());
+        assert!(!after([0, 0, 0, 17]).is_too_busy());
+        assert!(after([4; 8]).is_too_busy());
+        assert!(!after([9; 50]).is_too_busy(), "one in ten is no reason");
+        assert_eq!(after([0, 0, 0, 20]), after([0]));
+        assert_eq!(after([0, 0, 0, u32::MAX]), after([0]));
+        assert!(Busy::new().is_quiet() && !after([0]).is_quiet());
     }
 }
