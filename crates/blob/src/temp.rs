@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use rand::Rng;
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{Advice, AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ use crate::seam::{Point, Seam};
 
 /// So much is read at once when a temp is gone on with.
 const BLOCK: usize = 128 * 1024;
+
+/// A large temp is sent to the disk in pieces of this size.
+const SEND: u64 = 8 << 20;
 
 /// A place in an upload that can be come back to: the temp, how much of it counts, and what that must be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +69,7 @@ impl MakeTemp for TempFolder {
             name,
             of: self.clone(),
             hash: Hashing::default(),
+            sent: 0,
             removed: true,
         };
         // Where locks are not supported age alone protects a temp.
@@ -108,8 +112,14 @@ impl TempFolder {
             file.read_exact_at(part, hash.bytes()).map_err(failed)?;
             hash.update(part);
         }
-        let temp =
-            Temp { file: Arc::new(file), name: mark.temp.clone(), of: self.clone(), hash, removed: true };
+        let temp = Temp {
+            file: Arc::new(file),
+            name: mark.temp.clone(),
+            of: self.clone(),
+            hash,
+            sent: mark.bytes,
+            removed: true,
+        };
         if temp.hash.clone().end() != mark.sha256 {
             return Ok(None);
         }
@@ -126,6 +136,8 @@ pub(crate) struct Temp {
     pub(crate) name: String,
     of: TempFolder,
     hash: Hashing,
+    /// So much of it is on its way to the disk.
+    sent: u64,
     /// Whether it goes when it is dropped.
     removed: bool,
 }
@@ -135,6 +147,12 @@ impl Temp {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.append(bytes)?;
         self.hash.update(bytes);
+        if self.of.durable && self.hash.bytes() - self.sent >= SEND {
+            // Begins to write it out, so that the sync at the end finds little to do; a hint, and no promise hangs on it.
+            let length = std::num::NonZeroU64::new(self.hash.bytes() - self.sent);
+            let _ = rustix::fs::fadvise(&self.file, self.sent, length, Advice::DontNeed);
+            self.sent = self.hash.bytes();
+        }
         Ok(())
     }
 
