@@ -9,6 +9,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::Rng;
 use rustix::fs::{Advice, AtFlags, FlockOperation, Mode, OFlags};
@@ -70,7 +71,7 @@ impl MakeTemp for TempFolder {
             of: self.clone(),
             hash: Hashing::default(),
             sent: 0,
-            removed: true,
+            stays: Stays::default(),
         };
         // Where locks are not supported age alone protects a temp.
         match rustix::fs::flock(temp.file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
@@ -118,7 +119,7 @@ impl TempFolder {
             of: self.clone(),
             hash,
             sent: mark.bytes,
-            removed: true,
+            stays: Stays::default(),
         };
         if temp.hash.clone().end() != mark.sha256 {
             return Ok(None);
@@ -138,8 +139,21 @@ pub(crate) struct Temp {
     hash: Hashing,
     /// So much of it is on its way to the disk.
     sent: u64,
-    /// Whether it goes when it is dropped.
-    removed: bool,
+    pub(crate) stays: Stays,
+}
+
+/// Whether a temp stays when it is dropped: it has its name, or somebody will come back to it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stays(Arc<AtomicBool>);
+
+impl Stays {
+    pub(crate) fn set(&self, stays: bool) {
+        self.0.store(stays, Ordering::Release);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl Temp {
@@ -206,25 +220,20 @@ impl Temp {
     }
 
     /// It has its final name: there is nothing left to remove.
-    pub(crate) const fn renamed(&mut self) {
-        self.removed = false;
+    pub(crate) fn renamed(&self) {
+        self.stays.set(true);
     }
 
     /// From now on it stays when it is dropped, and this is how it is found again.
-    pub(crate) fn mark(&mut self) -> Mark {
-        self.removed = false;
+    pub(crate) fn mark(&self) -> Mark {
+        self.stays.set(true);
         Mark { temp: self.name.clone(), bytes: self.hash.bytes(), sha256: self.hash.clone().end() }
-    }
-
-    /// It goes when it is dropped, whatever was marked.
-    pub(crate) const fn unmark(&mut self) {
-        self.removed = true;
     }
 }
 
 impl Drop for Temp {
     fn drop(&mut self) {
-        if self.removed {
+        if !self.stays.is_set() {
             // What stays behind is swept when it is old.
             let _ = rustix::fs::unlinkat(&self.of.folder, &self.name, AtFlags::empty());
         }
@@ -246,8 +255,8 @@ pub(crate) type Moment = (i64, u32);
 
 impl Sealing {
     /// From now on it stays when it is dropped, and this is how it is found again.
-    pub(crate) fn mark(&mut self) -> Mark {
-        self.temp.removed = false;
+    pub(crate) fn mark(&self) -> Mark {
+        self.temp.stays.set(true);
         Mark { temp: self.temp.name.clone(), bytes: self.bytes, sha256: self.sha256 }
     }
 }

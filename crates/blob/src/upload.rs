@@ -2,8 +2,8 @@
 //!
 //! [`Upload`] takes bytes and counts them, [`Upload::seal`] ends that and tells the hash, [`Sealed::finish`] gives the key.
 //! Dropping any of them aborts and leaves nothing behind. Bytes gather to blocks before a thread is asked to write them,
-//! so that small chunks cost no thread hop each; what fits into one block waits in memory for its key, and is made, written,
-//! synced and named in one hop.
+//! so that small chunks cost no thread hop each; while it writes, the next block gathers. What fits into one block waits in memory for
+//! its key, and is made, written, synced and named in one hop.
 
 use std::fmt;
 use std::fs::File;
@@ -15,15 +15,18 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 
 use crate::Result;
-use crate::blocking;
+use crate::blocking::{self, Thread};
 use crate::digest::Sha256;
 use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
-use crate::temp::{MakeTemp, Mark, Sealing, Temp};
+use crate::temp::{MakeTemp, Mark, Sealing, Stays, Temp};
 
 /// So many bytes are gathered before they are written.
 const BLOCK: usize = 128 * 1024;
+
+/// So many bytes gather while others are written; then the disk is waited for.
+const MOST: usize = 2 * BLOCK;
 
 /// Gives uploads their keys. The backend's half of an upload.
 #[async_trait]
@@ -106,8 +109,17 @@ enum At {
     /// Nothing was written yet.
     Nowhere,
     Temp(Temp),
-    /// It is being written; for good after an error or a write that nobody waited for.
+    /// A thread has it and writes.
+    Writing(Writing),
+    /// It was given up.
     Away,
+}
+
+#[derive(Debug)]
+struct Writing {
+    thread: Thread<Temp>,
+    /// Whether the temp stays, of one that had been made before.
+    stays: Option<Stays>,
 }
 
 impl At {
@@ -115,11 +127,22 @@ impl At {
         std::mem::replace(self, Self::Away)
     }
 
-    const fn temp(&mut self) -> Option<&mut Temp> {
+    fn stays(&self) -> Option<&Stays> {
         match self {
-            Self::Temp(temp) => Some(temp),
+            Self::Temp(temp) => Some(&temp.stays),
+            Self::Writing(writing) => writing.stays.as_ref(),
             Self::Nowhere | Self::Away => None,
         }
+    }
+
+    /// Waits until nobody writes. After an error it is given up.
+    async fn settle(&mut self) -> Result<()> {
+        if let Self::Writing(writing) = self {
+            let written = writing.thread.ended().await;
+            *self = Self::Away;
+            *self = Self::Temp(written?);
+        }
+        Ok(())
     }
 }
 
@@ -149,10 +172,16 @@ impl Upload {
             self.place = At::Away;
             return Err(BlobError::TooLarge { limit: self.limit });
         }
-        if self.waiting.len() + chunk.len() >= BLOCK {
-            return self.append(chunk).await;
-        }
         self.waiting.extend_from_slice(&chunk);
+        let gathers = match &self.place {
+            At::Writing(writing) if !writing.thread.has_ended() => MOST,
+            _ => BLOCK,
+        };
+        if self.waiting.len() < gathers {
+            return Ok(());
+        }
+        self.place.settle().await?;
+        self.write_out();
         Ok(())
     }
 
@@ -160,23 +189,28 @@ impl Upload {
     /// upload was dropped, or its process has died. From now on the temp stays when it is dropped; what nobody comes back to is
     /// swept when it is old.
     pub async fn mark(&mut self) -> Result<Mark> {
+        self.place.settle().await?;
         // What is to be come back to is on the disk, however small.
-        if !self.waiting.is_empty() || self.place.temp().is_none() {
-            let block = self.waiting.split().freeze();
-            self.append(block).await?;
+        if !self.waiting.is_empty() || matches!(self.place, At::Nowhere) {
+            self.write_out();
+            self.place.settle().await?;
         }
-        self.place.temp().map(Temp::mark).ok_or_else(given_up)
+        match &mut self.place {
+            At::Temp(temp) => Ok(temp.mark()),
+            At::Nowhere | At::Writing(_) | At::Away => Err(given_up()),
+        }
     }
 
     /// Nobody will come back: the temp goes when it is dropped.
     pub fn unmark(&mut self) {
-        if let Some(temp) = self.place.temp() {
-            temp.unmark();
+        if let Some(stays) = self.place.stays() {
+            stays.set(false);
         }
     }
 
     /// Ends the bytes, and tells their hash. Nothing is durable before it has its key.
     pub async fn seal(mut self) -> Result<Sealed> {
+        self.place.settle().await?;
         let last = self.waiting.split().freeze();
         let whole = match self.place {
             At::Nowhere => Whole::Small(Small { sha256: Sha256::of(&last), bytes: last }),
@@ -189,7 +223,7 @@ impl Upload {
                 });
                 Whole::Temp(sealing.await?)
             }
-            At::Away => return Err(given_up()),
+            At::Writing(_) | At::Away => return Err(given_up()),
         };
         let (sha256, bytes) = match &whole {
             Whole::Temp(sealing) => (sealing.sha256, sealing.bytes),
@@ -203,23 +237,20 @@ impl Upload {
         self.seal().await?.finish(key).await
     }
 
-    /// Writes what waits, and then this.
-    async fn append(&mut self, block: Bytes) -> Result<()> {
-        let (place, temps, waiting) =
-            (self.place.take(), self.publish.temps(), self.waiting.split().freeze());
-        let written = blocking::run(move || {
+    /// A thread writes what has gathered. Nobody else writes now.
+    fn write_out(&mut self) {
+        let stays = self.place.stays().cloned();
+        let (place, temps, block) = (self.place.take(), self.publish.temps(), self.waiting.split().freeze());
+        let thread = Thread::start(move || {
             let mut temp = match place {
                 At::Nowhere => temps.make()?,
                 At::Temp(temp) => temp,
-                At::Away => return Err(given_up()),
+                At::Writing(_) | At::Away => return Err(given_up()),
             };
-            for bytes in [waiting, block].iter().filter(|bytes| !bytes.is_empty()) {
-                temp.write(bytes)?;
-            }
+            temp.write(&block)?;
             Ok(temp)
         });
-        self.place = At::Temp(written.await?);
-        Ok(())
+        self.place = At::Writing(Writing { thread, stays });
     }
 }
 

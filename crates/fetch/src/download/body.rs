@@ -2,9 +2,8 @@
 
 use std::pin::Pin;
 
-use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Frame, Incoming};
+use hyper::body::Incoming;
 use redrive_blob::{BlobError, Upload};
 use redrive_engine::{Code, Failure};
 use tokio::time::Instant;
@@ -38,39 +37,28 @@ impl Receiving<'_> {
         let mut pace = Pace::new(options.min_speed, options.slow_after);
         let began = upload.bytes();
         let mut noted = began;
-        let mut came = Bytes::new();
         loop {
-            let reading = async {
-                let now = Instant::now();
-                let within = pace.until(now).map_or(self.until, |at| at.min(self.until));
-                let frame = tokio::select! {
-                    biased;
-                    frame = body.frame() => Came::Frame(frame),
-                    () = tokio::time::sleep_until(within) => Came::Nothing,
-                    () = &mut stop => Came::Stop,
-                };
-                (frame, now.elapsed())
+            let now = Instant::now();
+            let within = pace.until(now).map_or(self.until, |at| at.min(self.until));
+            let frame = tokio::select! {
+                biased;
+                frame = body.frame() => Some(frame),
+                () = tokio::time::sleep_until(within) => None,
+                () = &mut stop => return Err(stopped()),
             };
-            // What came is written while the next is waited for.
-            let writing = async {
-                let data = std::mem::take(&mut came);
-                if data.is_empty() { Ok(()) } else { upload.write(data).await }
+            let waited = now.elapsed();
+            let data = match frame {
+                Some(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+                Some(None) => return self.ended(upload, began),
+                Some(Some(Err(_))) => return Err(self.cut(upload)),
+                None if Instant::now() >= self.until => return Err(Trouble::Deadline(options.deadline)),
+                None => Default::default(),
             };
-            let (wrote, (frame, waited)) = tokio::join!(writing, reading);
-            wrote.map_err(|error| self.stored(error))?;
-            came = match frame {
-                Came::Frame(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
-                Came::Frame(None) => return self.ended(upload, began),
-                Came::Frame(Some(Err(_))) => return Err(self.cut(upload)),
-                Came::Stop => return Err(stopped()),
-                Came::Nothing if Instant::now() >= self.until => {
-                    return Err(Trouble::Deadline(options.deadline));
-                }
-                Came::Nothing => Bytes::new(),
-            };
-            if !pace.came(came.len(), waited) {
-                upload.write(std::mem::take(&mut came)).await.map_err(|error| self.stored(error))?;
+            if !pace.came(data.len(), waited) {
                 return Err(Trouble::TooSlow(options.min_speed));
+            }
+            if !data.is_empty() {
+                upload.write(data).await.map_err(|error| self.stored(error))?;
             }
             if upload.bytes() - noted >= options.note_every && self.head.etag.is_some() {
                 noted = upload.bytes();
@@ -98,16 +86,6 @@ impl Receiving<'_> {
             error => Trouble::Store(error),
         }
     }
-}
-
-/// What was waited for.
-enum Came {
-    /// A piece, the end, or a break.
-    Frame(Option<Result<Frame<Bytes>, hyper::Error>>),
-    /// Nothing, for as long as may be waited.
-    Nothing,
-    /// The attempt is to end.
-    Stop,
 }
 
 /// The engine knows why, and records that in place of this.

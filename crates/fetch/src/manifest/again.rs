@@ -1,22 +1,17 @@
-//! Starting what failed of a batch again, however much that is: the wish is written down at once, and a job does it chunk by chunk.
+//! Starting what failed of a batch again, however much that is.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use redrive_engine::model::{Shown, Timestamp};
-use redrive_engine::store::{Acted, JobFilter, NewAct, PageRequest, RetryBy, Store, StoreError};
-use redrive_engine::{
-    BatchId, By, Code, Context, Done, EngineError, Enqueue, Failure, Input, JobId, Policy, Workload,
-};
+use redrive_engine::store::{Acted, JobFilter, PageRequest, RetryBy, Store};
+use redrive_engine::{BatchId, By, Code, Context, Done, EngineError, Failure, Input, Policy, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::Manifests;
-use super::unpack::derived;
+use super::wish::{self, conclude, goes_on, lost, refused};
 
 /// So many members are started at once.
 const CHUNK: usize = 1_000;
-/// A batch is started again at most so often.
-const ROUNDS: u32 = 1_000;
 
 /// Whose failed members are started again, and the line of the audit trail that says by whom.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,41 +30,14 @@ impl Input for Again {
     }
 }
 
-fn again_id(batch: BatchId, round: u32) -> JobId {
-    derived(batch, "again", round)
-}
-
 impl Manifests {
-    /// Asks for everything that failed of a batch to be tried again: durable when this returns, done soon after. Asking twice is asking
-    /// once. Refused when nothing failed.
+    /// Asks for everything that failed of a batch to be tried again. Refused when nothing failed.
     pub async fn again(&self, batch: BatchId, by: &By) -> Result<(), EngineError> {
-        let store = self.engine.store();
-        let refused = |code, reason: &str| EngineError::Refused { code, reason: reason.into() };
-        let row =
-            store.batch(batch).await?.ok_or_else(|| refused(Code::NotFound, "there is no such batch"))?;
-        if row.counters.failed == 0 {
+        if self.wished(batch).await?.counters.failed == 0 {
             return Err(refused(Code::ConflictState, "nothing of the batch failed"));
         }
-        for round in 0..ROUNDS {
-            let id = again_id(batch, round);
-            match store.job(id).await? {
-                Some(row) if !row.state.is_terminal() => return Ok(()),
-                Some(_) => {}
-                None => {
-                    let act = NewAct {
-                        actor: by.actor().to_owned(),
-                        action: "batch.again".into(),
-                        subject: format!("batch {batch}"),
-                        reason: by.reason().map(str::to_owned),
-                    };
-                    let act = store.note_act(act).await?;
-                    let again = Again { batch, act, upto: store.now().await? };
-                    let how = Enqueue::default().id(id).priority(1);
-                    return self.engine.enqueue_with(&again, how).await.map(drop);
-                }
-            }
-        }
-        Err(refused(Code::ConflictState, "the batch was started again too often"))
+        let upto = self.engine.store().now().await?;
+        self.wish(batch, "again", by, |act| Again { batch, act, upto }).await
     }
 }
 
@@ -91,7 +59,7 @@ impl Workload for Starter {
     type Input = Again;
 
     fn policy(&self) -> Policy {
-        Policy { attempt_timeout: Duration::from_secs(6 * 3_600), ..Policy::on_demand() }
+        wish::policy()
     }
 
     fn concurrency(&self) -> usize {
@@ -117,17 +85,9 @@ impl Workload for Starter {
             if cursor.is_none() {
                 break;
             }
-            if ctx.is_cancelled() {
-                return Err(Failure::new(Code::SystemInterrupted, "told to stop"));
-            }
+            goes_on(&ctx)?;
         }
-        if let Err(error) = self.store.conclude_act(again.act, &format!("{started} started again")).await {
-            tracing::warn!(event = "desk.not_concluded", number = again.act, "{error}");
-        }
+        conclude(&*self.store, again.act, &format!("{started} started again")).await;
         Ok(Done::Complete)
     }
-}
-
-fn lost(error: StoreError) -> Failure {
-    Failure::new(error.code(), error)
 }

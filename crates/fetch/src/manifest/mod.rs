@@ -28,6 +28,7 @@ mod receive;
 mod stage;
 mod sweep;
 mod unpack;
+mod wish;
 
 use std::collections::BTreeSet;
 use std::fmt;
