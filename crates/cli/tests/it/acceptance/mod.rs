@@ -16,6 +16,7 @@
 //! | `fleet.rs` | two servers, and leases that are longer than they seem |
 //! | `database.rs` | a database that is locked, full, crashed or cut off |
 //! | `clients.rs` | clients that are slow or lie |
+//! | `fetched/` | a manifest of many, some of them bad, whose workers are killed |
 //! | `seen.rs` | log lines, metrics and rows that use the same names |
 
 /// Each of these functions as two tests, one per store.
@@ -44,6 +45,7 @@ mod database;
 mod door;
 mod down;
 mod drained;
+mod fetched;
 mod fleet;
 mod kept;
 mod killed;
