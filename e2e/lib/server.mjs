@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
@@ -26,9 +26,18 @@ export class Server {
         return server;
     }
 
+    /** Starts it again with a clock that is so much ahead (`+20m`). */
+    async later(offset) {
+        const places = await readdir("/usr/lib");
+        const library = places.map((place) => `/usr/lib/${place}/faketime/libfaketime.so.1`).find((path) => existsSync(path));
+        if (!library) throw new Error("libfaketime is missing: ./test installs the package faketime");
+        const still = { FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" };
+        await this.up(undefined, { LD_PRELOAD: library, FAKETIME: offset, ...still });
+    }
+
     /** Starts it again, at the same address with the same data. */
-    async up(listen = new URL(this.url).host) {
-        const env = { PATH: process.env.PATH, HOME: this.#folder, ...this.#settings };
+    async up(listen = new URL(this.url).host, other = {}) {
+        const env = { PATH: process.env.PATH, HOME: this.#folder, ...this.#settings, ...other };
         const child = spawn(binary, ["serve", "--listen", listen], { cwd: this.#folder, env });
         this.#process = child;
         let said = "";

@@ -93,7 +93,8 @@
 
     // --- focus, title, announcements --------------------------------------------------------------------------------
 
-    let focused, numbers, shut;
+    let focused, numbers, shut, ran;
+    let opened = [];
 
     function announce(text) {
         at("said").textContent = text;
@@ -103,7 +104,17 @@
         const element = document.activeElement;
         const job = element?.closest?.("[data-job]");
         focused = job && { element: element.id, job: job.id };
+        opened = [...document.querySelectorAll("details[open]")].map(kind);
     });
+
+    const kind = (details) => details.className || details.parentElement.id;
+
+    // The server does not know what the reader has opened.
+    function keepOpen() {
+        for (const details of document.querySelectorAll("details:not([open])")) {
+            if (opened.includes(kind(details))) details.open = true;
+        }
+    }
 
     // What had the focus may be gone, a Retry for example: its job keeps it.
     function keepFocus() {
@@ -126,6 +137,12 @@
         numbers = { active, failed };
     }
 
+    function tellBatch(batch) {
+        const runs = batch.hasAttribute("hx-trigger");
+        if (ran && !runs) announce(`The batch has ended. ${batch.dataset.title}.`);
+        ran = runs;
+    }
+
     function tellBanner() {
         const now = document.querySelector("#banner strong")?.textContent ?? "";
         if (shut !== undefined && shut !== now) announce(now || "Jobs resume.");
@@ -134,10 +151,12 @@
 
     function fresh() {
         keepFocus();
+        keepOpen();
         const jobs = at("jobs");
         const shown = at("upload") ? null : (at("job") ?? at("batch") ?? jobs);
         if (shown?.dataset.title) document.title = `${shown.dataset.title} · Redrive`;
         if (jobs) tell(jobs);
+        if (at("batch")) tellBatch(at("batch"));
         tellBanner();
         document.dispatchEvent(new Event("fresh"));
     }

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::{Event, Explanation};
-use redrive_model::{Code, Shown, text};
+use redrive_model::{BatchId, Code, Shown, text};
 
 use super::banner::banner;
 use super::icon;
@@ -32,7 +32,13 @@ pub(super) async fn page(
     }
     let title = title(&job);
     let stream = format!("/live?job={}", job.id);
-    Ok(Shell::new(&title).at(Place::Jobs).live(banner(&app).await, stream).page(&piece))
+    let place = if batch_of(&job).is_some() { Place::Fetch } else { Place::Jobs };
+    Ok(Shell::new(&title).at(place).live(banner(&app).await, stream).page(&piece))
+}
+
+/// The batch of downloads that it is part of.
+fn batch_of(job: &Owned) -> Option<BatchId> {
+    job.batch.filter(|_| job.workload.as_str() == "fetch")
 }
 
 /// The state comes first: a tab shows the beginning.
@@ -49,7 +55,12 @@ pub(super) async fn piece(app: &App, job: &Owned, headers: &HeaderMap) -> Result
     Ok(html! {
         article #job data-job=(job.id) hx-get={ "/jobs/" (job.id) } hx-trigger="jobs from:#live" hx-swap="outerMorph"
             data-title=(title(job)) {
-            p.fine.crumb { a href="/jobs" { "All jobs" } }
+            p.fine.crumb {
+                @match batch_of(job) {
+                    Some(batch) => a href={ "/fetch/" (batch) } { "Its batch" },
+                    None => a href="/jobs" { "All jobs" },
+                }
+            }
             h1 { bdi { (line.name()) } }
             div.head {
                 p.how { (icon::state(line.shown)) " " (line.detail()) }
@@ -106,6 +117,9 @@ fn next(line: &Line, story: &Explanation) -> Markup {
         },
         (Shown::Scheduled, Some(at)) => {
             html! { "It runs " (words::countdown(at, line.now)) " for the first time." }
+        }
+        (Shown::Processing, _) if job.workload == "fetch" => {
+            html! { "It is being fetched. There is nothing to do." }
         }
         (Shown::Processing, _) => html! { "It is being converted. There is nothing to do." },
         (_, _) => html! { (story.now) },

@@ -6,11 +6,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use futures::stream;
 use redrive_fetch::{Format, Handing, Shape};
-use redrive_model::Code;
+use redrive_model::{Code, instant};
 use url::form_urlencoded;
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell};
+use super::batch::ENDED;
 use super::list::form;
 use crate::app::App;
 use crate::deadline::to_its_end;
@@ -79,11 +80,15 @@ fn manifest(typed: &str) -> String {
     lines
 }
 
-/// Starts what failed again.
+/// Starts what failed again. A batch that had ended is still the same for a moment: its page waits until it is not.
 pub(in crate::pages) async fn retry(batch: OwnedBatch) -> Result<Redirect, Refusal> {
-    let id = batch.id;
+    let address = format!("/fetch/{}", batch.id);
+    let address = match batch.finished_at {
+        Some(at) => format!("{address}?{ENDED}={}", instant::to_millis(at)),
+        None => address,
+    };
     to_its_end(async move { batch.start_again().await }).await?;
-    Ok(Redirect::to(&format!("/fetch/{id}")))
+    Ok(Redirect::to(&address))
 }
 
 /// Stops what has not ended.

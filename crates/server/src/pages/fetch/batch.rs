@@ -5,7 +5,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::FetchSnapshot;
-use redrive_model::{BatchState, Code};
+use redrive_model::{BatchState, Code, instant};
+use url::form_urlencoded::{self, Serializer};
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell, sentences};
@@ -18,6 +19,9 @@ use crate::app::App;
 use crate::jobs::filter;
 use crate::own::OwnedBatch;
 use crate::refusal::Refusal;
+
+/// When the batch had ended that somebody wants to go on with: as long as it is so, its page looks again.
+pub(super) const ENDED: &str = "ended";
 
 /// The page, or the part of it that is kept fresh.
 pub(in crate::pages) async fn page(
@@ -47,7 +51,8 @@ fn title(batch: &OwnedBatch) -> String {
 
 /// Everything about the batch.
 pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) -> Result<Markup, Refusal> {
-    let query = filter::read(query, "This page can look for status and code.")?;
+    let (query, awaited) = awaited(batch, query.unwrap_or_default());
+    let query = filter::read(Some(&query), "This page can look for status and code.")?;
     let (asked, page) = filter::parse(query.clone())?;
     let snapshot = batch.snapshot().await?;
     let failures = Failures::of(&batch.failures().await?);
@@ -67,8 +72,12 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
         code: asked.code,
         cursor: query.cursor.as_deref().filter(|cursor| !cursor.is_empty()),
     };
-    let here = shelf.at(shelf.status, shelf.cursor);
-    let live = snapshot.finished_at.is_none();
+    let mut here = shelf.at(shelf.status, shelf.cursor);
+    if let Some(ended) = &awaited {
+        here.push_str(if here.contains('?') { "&" } else { "?" });
+        here.push_str(&format!("{ENDED}={ended}"));
+    }
+    let live = snapshot.finished_at.is_none() || awaited.is_some();
     let outcome = outcome(&snapshot);
     Ok(html! {
         article #batch hx-get=(here) hx-trigger=[live.then_some("every 2s")] hx-swap="outerMorph" data-title=(title(batch)) {
@@ -76,8 +85,9 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
             h1 { (number(snapshot.resources_total)) @if snapshot.resources_total == 1 { " resource" } @else { " resources" } }
             div.head {
                 p.how { (state(&snapshot.status)) span.fine { (outcome.words()) } }
-                div.acts { (acts(&snapshot, &address)) }
+                div.acts { @if awaited.is_none() { (acts(&snapshot, &address)) } }
             }
+            @if awaited.is_some() { p role="status" { "What failed starts again in a moment." } }
             (outcome.bar())
             p.fine {
                 "Handed in " (time(snapshot.created_at))
@@ -95,6 +105,19 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
             (shelf.section(&resources))
         }
     })
+}
+
+/// The query without our own word, and that word when the batch is still as it was.
+fn awaited(batch: &OwnedBatch, query: &str) -> (String, Option<String>) {
+    let (mut rest, mut ended) = (Serializer::new(String::new()), None);
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            ENDED => ended = Some(value.into_owned()),
+            name => drop(rest.append_pair(name, &value)),
+        }
+    }
+    let now = batch.finished_at.map(|at| instant::to_millis(at).to_string());
+    (rest.finish(), now.filter(|now| ended.as_ref() == Some(now)))
 }
 
 fn outcome(snapshot: &FetchSnapshot) -> Outcome {
@@ -119,7 +142,9 @@ fn acts(snapshot: &FetchSnapshot, address: &str) -> Markup {
         }
         @if snapshot.finished_at.is_none() && outcome.left() > 0 {
             form method="post" action={ (address) "/cancel" } {
-                button.quiet { "Cancel " (number(outcome.left())) " that are not done" }
+                button.quiet {
+                    "Cancel " (number(outcome.left())) @if outcome.left() == 1 { " that is not done" } @else { " that are not done" }
+                }
             }
         }
         @if missing > 0 {

@@ -52,19 +52,25 @@ impl Failures {
         }
         html! {
             h2 { "What failed" }
-            table.plain-table {
-                thead { tr { th scope="col" { "Code" } th scope="col" { "What happened" } th.num scope="col" { "Resources" } } }
-                tbody {
+            table.plain-table.stacks role="table" {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        th role="columnheader" scope="col" { "Code" }
+                        th role="columnheader" scope="col" { "What happened" }
+                        th.num role="columnheader" scope="col" { "Resources" }
+                    }
+                }
+                tbody role="rowgroup" {
                     @for (n, (code, jobs)) in self.codes.iter().enumerate() {
-                        tr {
-                            th scope="row" {
+                        tr role="row" {
+                            th role="rowheader" scope="row" {
                                 svg.key viewBox="0 0 10 10" width="12" height="12" aria-hidden="true" {
                                     rect.(colour(n)) width="10" height="10" {}
                                 }
                                 " " a href={ "/failures/" (code.name()) } { (code.name()) }
                             }
-                            td { (code.entry().what_happened) }
-                            td.num { a href={ (address) "?status=failed&code=" (code.name()) } { (number(*jobs)) } }
+                            td role="cell" { (code.entry().what_happened) }
+                            td.num role="cell" data-of="Resources" { a href={ (address) "?status=failed&code=" (code.name()) } { (number(*jobs)) } }
                         }
                     }
                 }
@@ -85,8 +91,14 @@ impl Failures {
                     }
                 }
             }
-            p.fine { "Each bar is " (step) "; the tallest has " (number(tallest)) "." }
-            details {
+            p.fine.ends {
+                @if let (Some(first), Some(last)) = (self.bars.first(), self.bars.last()) {
+                    span { (time(first.from)) }
+                    span { "Each bar is " (step) "; the tallest has " (number(tallest)) "." }
+                    span { (time(last.from)) }
+                }
+            }
+            details.as-table {
                 summary { "The same as a table" }
                 div.scroll tabindex="0" role="region" aria-label="Failures over time" {
                     table.plain-table {

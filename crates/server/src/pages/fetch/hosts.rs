@@ -54,20 +54,22 @@ impl Hosts {
         let state = |target: &Target| breakers.iter().find(|breaker| breaker.target == target.as_str());
         html! {
             h2 { "Hosts and proxies" }
-            table.plain-table {
-                thead {
-                    tr {
-                        th scope="col" { "Who" } th scope="col" { "How it is" }
-                        th.num scope="col" { "Asked now" } th.num scope="col" { "Waiting" }
+            table.plain-table.stacks role="table" {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        th role="columnheader" scope="col" { "Who" }
+                        th role="columnheader" scope="col" { "How it is" }
+                        th.num role="columnheader" scope="col" { "Asked now" }
+                        th.num role="columnheader" scope="col" { "Waiting" }
                     }
                 }
-                tbody {
+                tbody role="rowgroup" {
                     @for (target, waiting) in self.of.iter().take(TOLD) {
-                        tr {
-                            th scope="row" { bdi { (name(target)) } }
-                            td { (how(state(target), now)) }
-                            td.num { (number(waiting.running)) }
-                            td.num { (number(waiting.waiting)) }
+                        tr role="row" {
+                            th role="rowheader" scope="row" { bdi { (name(target)) } }
+                            td role="cell" { (how(state(target), now)) }
+                            td.num role="cell" data-of="Asked now" { (number(waiting.running)) }
+                            td.num role="cell" data-of="Waiting" { (number(waiting.waiting)) }
                         }
                     }
                 }

@@ -43,8 +43,8 @@ pub(super) fn form(flaw: Option<&str>, typed: &str) -> Markup {
     html! {
         form method="post" action="/fetch" {
             label for="urls" { "Addresses, one a line" }
-            textarea #urls name="urls" required spellcheck="false" aria-describedby=[flaw.map(|_| "flaw")] { (typed) }
-            @if let Some(flaw) = flaw { p.why #flaw role="alert" { (flaw) } }
+            textarea #urls name="urls" required spellcheck="false" aria-invalid=[flaw.map(|_| "true")] aria-describedby=[flaw.map(|_| "flaw")] { (typed) }
+            @if let Some(flaw) = flaw { p.why #flaw role="alert" { "Nothing was handed in: " (flaw) } }
             div.actions { button.big { "Fetch" } }
         }
     }

@@ -91,7 +91,10 @@ fn row(resource: &FetchResource) -> Markup {
                 span.fine {
                     @if let Some(size) = resource.bytes { (bytes(size)) }
                     @if let Some(kind) = &resource.content_type { " · " bdi { (kind) } }
-                    @if attempts > 1 { " · after " (count(attempts, "attempt", "attempts")) }
+                    @if attempts > 1 {
+                        @if resource.bytes.is_some() { " · " }
+                        "after " (count(attempts, "attempt", "attempts"))
+                    }
                 }
                 @if let Some(key) = &resource.key { span.fine.key-of { bdi { (key) } } }
                 @if let Some(failure) = &resource.failure {

@@ -81,7 +81,8 @@ async fn a_batch_tells_what_failed_and_has_buttons_that_say_how_many() {
     );
 
     let answer = client.ask("POST", &format!("{address}/retry"), BROWSER).await;
-    assert_eq!((answer.status, answer.header("location")), (303, Some(address.as_str())));
+    let shown = answer.header("location").unwrap().to_owned();
+    assert!(answer.status == 303 && shown.starts_with(&format!("{address}?ended=")), "{shown}");
     until(async || {
         let list = client.get(&format!("/api/fetch/{id}/resources?status=failed")).await.json();
         let Some(job) = list["resources"][0]["job_id"].as_str() else { return false };
@@ -90,6 +91,8 @@ async fn a_batch_tells_what_failed_and_has_buttons_that_say_how_many() {
     })
     .await;
     ended(&mut client, &id).await;
+    let page = visit(&mut client, &shown).await;
+    assert!(page.all("#batch[hx-trigger]").is_empty(), "it is not as it was, and has ended again");
     assert_eq!(client.ask("POST", &format!("{address}/cancel"), BROWSER).await.status, 409, "it has ended");
 }
 
