@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures::TryStreamExt;
-use redrive_blob::{Blobs, Key, S3, S3Settings};
+use redrive_blob::{Blobs, BlobsExt, Key, S3, S3Settings};
 
 use crate::acceptance::kit::{Browser, World};
 
@@ -39,6 +39,12 @@ impl Place {
         let prefix = Key::parse("in").unwrap();
         let settings = S3Settings::new(&name, Some(prefix), world.path("spool")).with_vars(settings);
         Some(Self::Bucket(Box::new(S3::open(settings).await.unwrap())))
+    }
+
+    /// The names of all objects in the bucket.
+    pub(super) async fn keys(&self) -> Vec<String> {
+        let Self::Bucket(bucket) = self else { panic!("this is no bucket") };
+        bucket.keys(None).await.unwrap().iter().map(ToString::to_string).collect()
     }
 
     /// The bytes of an object.

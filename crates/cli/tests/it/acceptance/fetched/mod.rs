@@ -7,11 +7,14 @@
 //! | `judged.rs` | what must hold afterwards: counts, codes, bytes, dead letters, what is missing |
 //! | `bucket.rs` | where objects lie, on a disk or in a bucket |
 //! | `proxies.rs` | a pool with nobody left |
+//! | `storage.rs`, `front.rs` | a bucket that refuses, breaks off and loses answers |
 //! | `killed.rs` | the tests, on SQLite with a folder and on Postgres with a bucket |
 
 mod bucket;
+mod front;
 mod judged;
 mod killed;
 mod manifest;
 mod proxies;
+mod storage;
 mod watched;
