@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use redrive_blob::{Location, Sha256};
 use redrive_engine::{BatchId, By, Engine, Options, Running};
-use redrive_fetch::{AcceptError, Destinations, Handing};
+use redrive_fetch::{AcceptError, Destinations, Handing, ManifestProblems};
 use redrive_model::Shown;
 use redrive_store::{JobFilter, PageRequest, RetryBy, Store};
 use redrive_store_sqlite::Options as StoreOptions;
@@ -16,6 +16,9 @@ use crate::exit::{Exit, Stop};
 use crate::settings::{Fetching, Values, Work};
 use crate::store::make_folder;
 use crate::wiring::{self, engine_stop, fetch};
+
+/// So many things that are wrong with a manifest are told.
+const TOLD: usize = 3;
 
 /// What one command has here.
 pub(crate) struct Alone {
@@ -132,9 +135,20 @@ fn forget(folder: &Path) -> Result<(), Stop> {
 
 fn not_accepted(error: AcceptError<std::io::Error>) -> Stop {
     match error {
-        AcceptError::Refused(problems) => Stop::new(Exit::Usage, format!("nothing was fetched: {problems}")),
+        AcceptError::Refused(problems) => {
+            Stop::new(Exit::Usage, format!("nothing was fetched: {}", first(&problems)))
+        }
         error @ AcceptError::Body(_) => Stop::new(Exit::Failed, error.to_string()),
         AcceptError::Mismatch => Stop::new(Exit::Conflict, "another manifest has this batch's id"),
         AcceptError::Unavailable(failure) => Stop::new(Exit::Failed, failure.message),
+    }
+}
+
+/// The first few of what is wrong: often the rest is the same again.
+fn first(problems: &ManifestProblems) -> String {
+    let told: Vec<String> = problems.problems.iter().take(TOLD).map(ToString::to_string).collect();
+    match problems.problems.len().saturating_sub(TOLD) {
+        0 => told.join("; "),
+        more => format!("{}; and {more} more", told.join("; ")),
     }
 }

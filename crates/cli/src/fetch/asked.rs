@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use redrive_fetch::{Format, Shape};
 use serde::Serialize;
 use sha2::Digest;
 
+use super::list::{Lines, unmarked};
 use crate::exit::{Exit, Stop};
 
 /// So much is read at once.
@@ -68,6 +69,7 @@ impl Asked {
         let mut file = tempfile::tempfile()?;
         let mut seen = HashSet::new();
         head(&mut file, wish)?;
+        // What is said about a line is about the same argument, unless something is wished.
         for url in urls.iter().filter(|url| seen.insert(url.as_str())) {
             line(&mut file, url)?;
         }
@@ -88,6 +90,10 @@ impl Asked {
         } else {
             File::open(path).map_err(about)?
         };
+        if file.metadata()?.len() == 0 {
+            let text = format!("nothing was fetched: {} is empty", path.display());
+            return Err(Stop::new(Exit::Usage, text));
+        }
         let found = Found::sniff(&mut file).map_err(about)?;
         file.rewind()?;
         match found {
@@ -95,11 +101,13 @@ impl Asked {
                 let mut made = tempfile::tempfile()?;
                 head(&mut made, wish)?;
                 let mut seen = HashSet::new();
-                for text in BufReader::new(file).lines() {
-                    let text = text.map_err(about)?;
-                    let url = text.trim();
+                for url in Lines::of(file, path) {
+                    let url = url?;
+                    // What is no URL leaves an empty line: so what is said about a line is about the same line here.
                     if !url.is_empty() && !url.starts_with('#') && seen.insert(Sha256::of(url.as_bytes())) {
-                        line(&mut made, url)?;
+                        line(&mut made, &url)?;
+                    } else {
+                        writeln!(made)?;
                     }
                 }
                 Self::of(made, Shape { format: Format::Ndjson, gzip: false })
@@ -114,13 +122,13 @@ impl Asked {
 
     fn of(mut file: File, shape: Shape) -> Result<Self, Stop> {
         file.rewind()?;
-        let (mut hash, mut piece) = (sha2::Sha256::new(), vec![0; PIECE]);
+        let (mut hash, mut piece, mut before) = (sha2::Sha256::new(), vec![0; PIECE], b'\n');
         loop {
             let read = file.read(&mut piece)?;
-            match piece.get(..read).filter(|piece| !piece.is_empty()) {
-                Some(piece) => hash.update(piece),
-                None => break,
-            }
+            let Some(piece) = piece.get(..read).filter(|piece| !piece.is_empty()) else { break };
+            // Empty lines ask for nothing.
+            let same = |byte: &u8| std::mem::replace(&mut before, *byte) != b'\n' || *byte != b'\n';
+            hash.update(piece.iter().copied().filter(same).collect::<Vec<u8>>());
         }
         let hash = hash.finalize();
         Ok(Self { file: Arc::new(file), shape, sha256: Sha256::of(&hash) })
@@ -144,7 +152,11 @@ impl Asked {
     }
 }
 
+/// What is wished, where something is: a manifest needs no head.
 fn head(file: &mut File, wish: &Wish) -> io::Result<()> {
+    if wish.is_empty() {
+        return Ok(());
+    }
     let head = serde_json::to_string(&Head { manifest_version: 1, wish })?;
     writeln!(file, "{head}")
 }
@@ -172,7 +184,7 @@ impl Found {
             let _ = flate2::read::GzDecoder::new(&packed[..]).take(PIECE as u64).read_to_end(&mut start);
         }
         let text = String::from_utf8_lossy(&start);
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let first = unmarked(&text).lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         if !gzip && !first.starts_with(['{', '[']) && !first.is_empty() {
             return Ok(Self::List);
         }
@@ -218,8 +230,24 @@ mod tests {
             r#"{"id":"https://a.example/2","url":"https://a.example/2"}"#,
             "\n"
         );
-        assert_eq!((text(&from_urls).await.as_str(), text(&from_list).await.as_str()), (expected, expected));
+        let listed = text(&from_list).await.replace("\n\n", "\n").replace("\n\n", "\n");
+        assert_eq!((text(&from_urls).await.as_str(), listed.as_str()), (expected, expected));
         assert_eq!(from_urls.sha256, from_list.sha256, "the same wish is the same batch");
+    }
+
+    #[tokio::test]
+    async fn each_line_of_a_list_keeps_its_number() {
+        let list = "# mine\nhttps://a.example/1\nhttps://a.example/1\n\nhttps://a.example/2\n";
+        let made = text(&asked(list.as_bytes(), &Wish::default()).unwrap()).await;
+        let lines: Vec<&str> = made.lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[2], lines[3]), (5, "", "", ""), "{made}");
+        assert!(lines[1].contains("/1") && lines[4].contains("/2"), "{made}");
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_nothing() {
+        let empty = asked(b"", &Wish::default()).unwrap_err();
+        assert!(empty.exit() == Exit::Usage && empty.message().contains("is empty"), "{empty:?}");
     }
 
     #[test]

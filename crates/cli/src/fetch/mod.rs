@@ -8,6 +8,7 @@
 mod alone;
 mod asked;
 mod doer;
+mod list;
 mod progress;
 mod report;
 

@@ -44,7 +44,7 @@ pub(crate) async fn report(
         told += 1;
         let advice = Code::parse(&failure.code).map(|code| code.entry().what_you_can_do);
         let advice = advice.unwrap_or_default();
-        Ok(writeln!(stderr(), "redrive: {}: {}: {} {advice}", resource.id, failure.code, failure.message)?)
+        Ok(writeln!(stderr(), "redrive: {}: {}: {}. {advice}", resource.id, failure.code, failure.message)?)
     })
     .await?;
     if more > 0 {

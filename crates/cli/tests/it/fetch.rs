@@ -154,7 +154,7 @@ fn what_must_not_be_asked_is_refused_with_its_line_before_anything_is_fetched() 
     let (code, _, said) = world.run_on(&["fetch", "https://example.com/", &url, "--to", "out"], &[], None);
     assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
     assert!(
-        said.contains("line 3") && said.contains("url") && said.contains("nothing was fetched"),
+        said.contains("line 2") && said.contains("url") && said.contains("nothing was fetched"),
         "{said}"
     );
     assert_eq!((world.origin.requests(), contents(&world.at("out")).len()), (0, 0));
