@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use redrive_blob::{Key, KeyError, Sha256};
-use redrive_engine::model::redact::{MASK, redact};
+use redrive_engine::model::redact::MASK;
 use redrive_engine::{Input, Target};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::guard::{self, Guard};
+use crate::id::{address, label, shown_id};
 use crate::key::object_key;
 use crate::proxy;
 
@@ -131,7 +132,7 @@ impl Input for Resource {
     }
 
     fn label(&self) -> Option<String> {
-        Some(self.id.clone())
+        Some(label(&self.id))
     }
 
     /// An id is fetched once per manifest.
@@ -145,8 +146,8 @@ impl fmt::Debug for Resource {
         let headers: BTreeMap<&String, &str> = self.headers.keys().map(|name| (name, MASK)).collect();
         f.debug_struct("Resource")
             .field("manifest", &self.manifest)
-            .field("id", &self.id)
-            .field("url", &redact(&self.url))
+            .field("id", &shown_id(&self.id))
+            .field("url", &address(&self.url))
             .field("headers", &headers)
             .field("prefix", &self.prefix)
             .finish_non_exhaustive()
@@ -224,7 +225,9 @@ mod tests {
     fn it_depends_on_its_host_and_its_bucket_and_prints_no_secret() {
         let targets: Vec<String> = resource().targets().iter().map(ToString::to_string).collect();
         assert_eq!(targets, ["host:example.com:443", "bucket:scans"]);
-        let text = format!("{:?}", resource());
+        // Whoever calls it by its URL confides the same twice.
+        let confided = Resource { id: resource().url, ..resource() };
+        let text = format!("{:?} {:?} {:?}", resource(), confided, confided.label());
         assert!(!text.contains("CANARY"), "{text}");
         let json = serde_json::to_string(&resource()).unwrap();
         assert_eq!(serde_json::from_str::<Resource>(&json).unwrap(), resource());

@@ -16,10 +16,12 @@ mod failure;
 mod guard;
 mod handler;
 mod hook;
+mod id;
 mod input;
 mod key;
 mod made;
 mod manifest;
+mod place_temps;
 mod polite;
 mod proxy;
 pub mod wire;
@@ -32,6 +34,7 @@ pub use handler::{Fetch, FetchOptions, Place, Places};
 pub use hook::{
     Candidate, CommandError, CommandHook, CommandOptions, Hook, HookError, ResourceView, Verdict,
 };
+pub use id::{id_of_url, shown_id};
 pub use input::{Flaw, MAX_ID_BYTES, MAX_PAIR_BYTES, MAX_PAIRS, Resource};
 pub use key::object_key;
 pub use made::Made;
@@ -40,4 +43,5 @@ pub use manifest::{
     ManifestOptions, ManifestProblem, ManifestProblems, ManifestRetention, Manifests, Received, Shape, Spot,
     Starter, Unpack, Unpacker,
 };
+pub use place_temps::TempRetention;
 pub use proxy::{PoolError, PoolOptions, Pools};

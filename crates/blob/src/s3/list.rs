@@ -39,6 +39,10 @@ struct Contents {
 struct Uploads {
     #[serde(default, rename = "Upload")]
     uploads: Vec<Unfinished>,
+    #[serde(default)]
+    is_truncated: bool,
+    next_key_marker: Option<String>,
+    next_upload_id_marker: Option<String>,
 }
 
 /// An unfinished multipart upload.
@@ -123,11 +127,25 @@ async fn page<'a>(bucket: &Bucket, query: &mut Vec<(&'a str, &'a str)>) -> Resul
     Ok((document(&bucket.ask(query).await?)?, true))
 }
 
-/// The first page of unfinished uploads below the prefix; sweeping again finds the next.
-pub(super) async fn unfinished(bucket: &Bucket) -> Result<Vec<Unfinished>> {
+/// Where a page of unfinished uploads begins: behind this key, and behind this upload of it.
+pub(super) type Behind = (String, String);
+
+/// One page of unfinished uploads below the prefix, and where the next one begins.
+pub(super) async fn unfinished(
+    bucket: &Bucket,
+    behind: Option<&Behind>,
+) -> Result<(Vec<Unfinished>, Option<Behind>)> {
     let prefix = bucket.settings.object("");
-    let page: Uploads = document(&bucket.ask(&[("uploads", ""), ("prefix", &prefix)]).await?)?;
-    Ok(page.uploads.into_iter().filter(|upload| bucket.settings.below(&upload.key).is_some()).collect())
+    let mut query = vec![("uploads", ""), ("prefix", prefix.as_str())];
+    if let Some((key, upload)) = behind {
+        query.extend([("key-marker", key.as_str()), ("upload-id-marker", upload.as_str())]);
+    }
+    let page: Uploads = document(&bucket.ask(&query).await?)?;
+    let next = page.next_key_marker.filter(|key| page.is_truncated && !key.is_empty());
+    let next = next.map(|key| (key, page.next_upload_id_marker.unwrap_or_default()));
+    let ours = page.uploads.into_iter().filter(|upload| bucket.settings.below(&upload.key).is_some());
+    // A store that gives the same page again would be asked for ever.
+    Ok((ours.collect(), next.filter(|next| Some(next) != behind)))
 }
 
 fn document<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T> {
@@ -178,6 +196,21 @@ mod tests {
         ] {
             assert_eq!(decode(encoded), name);
         }
+    }
+
+    #[test]
+    fn a_page_of_unfinished_uploads_says_where_the_next_one_begins() {
+        let page = b"<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker>
+            <NextUploadIdMarker>u</NextUploadIdMarker>
+            <Upload><Key>k</Key><UploadId>u</UploadId><Initiated>2026-01-02T03:04:05Z</Initiated></Upload></ListMultipartUploadsResult>";
+        let page: Uploads = document(page).unwrap();
+        assert_eq!((page.uploads.len(), page.is_truncated), (1, true));
+        assert_eq!(
+            (page.next_key_marker.as_deref(), page.next_upload_id_marker.as_deref()),
+            (Some("k"), Some("u"))
+        );
+        let last: Uploads = document(b"<R><IsTruncated>false</IsTruncated><NextKeyMarker/></R>").unwrap();
+        assert!(!last.is_truncated && last.uploads.is_empty());
     }
 
     #[test]

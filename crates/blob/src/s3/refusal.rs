@@ -78,7 +78,8 @@ impl Refusal {
                 Some(key) => BlobError::NotFound { key: key.clone() },
                 None => unavailable(false),
             },
-            (300..=499 | 501, _) => denied(),
+            // A store that has begun to answer says the rest in the body of a 200.
+            (300..=499 | 501, _) | (_, "AccessDenied") => denied(),
             _ => unavailable(false),
         })
     }
@@ -162,6 +163,7 @@ mod tests {
             (503, "SlowDown", Some(Code::UploadThrottled)),
             (200, "SlowDown", Some(Code::UploadThrottled)),
             (200, "InternalError", Some(Code::UploadS3Error)),
+            (200, "AccessDenied", Some(Code::UploadAccessDenied)),
             (429, "", Some(Code::UploadThrottled)),
             (503, "ServiceUnavailable", Some(Code::UploadS3Error)),
             (500, "InternalError", Some(Code::UploadS3Error)),

@@ -47,32 +47,38 @@ pub(super) async fn sweep(
 /// Aborts multipart uploads that were begun before an instant. A store that cannot list them is left to its own
 /// lifecycle rules.
 async fn unfinished(bucket: &Bucket, before: Timestamp, most: usize, swept: &mut Temps) -> Result<()> {
-    let uploads = match list::unfinished(bucket).await {
-        Ok(uploads) => uploads,
-        Err(BlobError::Denied { reason, .. }) => {
-            tracing::warn!(
-                reason,
-                "this store does not list unfinished uploads: give it a lifecycle rule for them"
-            );
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
-    for upload in uploads.into_iter().filter(|upload| upload.initiated < before) {
-        if done(swept, most) {
-            return Ok(());
-        }
-        let Ok(path) = Path::parse(&upload.key) else { continue };
-        match bucket.store.abort_multipart(&path, &upload.upload_id).await {
-            Ok(()) => swept.removed += 1,
-            Err(e) => {
-                // Somebody finished or aborted it just now.
-                let error = BlobError::from(failed(Act::Delete, None, e));
-                tracing::debug!(%error, "an unfinished upload was not aborted");
+    let mut behind = None;
+    loop {
+        let (uploads, next) = match list::unfinished(bucket, behind.as_ref()).await {
+            Ok(page) => page,
+            Err(BlobError::Denied { reason, .. }) => {
+                tracing::warn!(
+                    reason,
+                    "this store does not list unfinished uploads: give it a lifecycle rule for them"
+                );
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        for upload in uploads.into_iter().filter(|upload| upload.initiated < before) {
+            if done(swept, most) {
+                return Ok(());
+            }
+            let Ok(path) = Path::parse(&upload.key) else { continue };
+            match bucket.store.abort_multipart(&path, &upload.upload_id).await {
+                Ok(()) => swept.removed += 1,
+                Err(e) => {
+                    // Somebody finished or aborted it just now.
+                    let error = BlobError::from(failed(Act::Delete, None, e));
+                    tracing::debug!(%error, "an unfinished upload was not aborted");
+                }
             }
         }
+        behind = next;
+        if behind.is_none() {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 fn done(swept: &Temps, most: usize) -> bool {

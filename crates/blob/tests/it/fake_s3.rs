@@ -257,7 +257,7 @@ impl Inner {
                 .split('&')
                 .find_map(|pair| pair.strip_prefix(&format!("{name}=")))
                 .unwrap_or_default()
-                .to_owned()
+                .replace("%2F", "/")
         };
         let kept = if call == "PUT" { keeps.put } else { keeps.complete };
         if matches!(call, "PUT" | "COMPLETE") && kept {
@@ -324,11 +324,29 @@ impl Inner {
                 ok(format!("<ListBucketResult>{contents}</ListBucketResult>"))
             }
             "UPLOADS" => {
-                let uploads: String = self.uploads.iter().map(|(id, upload)| format!(
-                    "<Upload><Key>{}</Key><UploadId>{id}</UploadId><Initiated>2026-11-16T08:00:00Z</Initiated></Upload>",
-                    upload.name
+                // Two a page.
+                let behind = (parameter("key-marker"), parameter("upload-id-marker"));
+                let mut found: Vec<(String, String)> = self
+                    .uploads
+                    .iter()
+                    .map(|(id, upload)| (upload.name.clone(), id.clone()))
+                    .filter(|upload| *upload > behind)
+                    .collect();
+                found.sort();
+                let more = found.len() > 2;
+                found.truncate(2);
+                let uploads: String = found.iter().map(|(name, id)| format!(
+                    "<Upload><Key>{name}</Key><UploadId>{id}</UploadId><Initiated>2026-11-16T08:00:00Z</Initiated></Upload>"
                 )).collect();
-                ok(format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>"))
+                let next = found.last().map(|(name, id)| {
+                    format!(
+                        "<NextKeyMarker>{name}</NextKeyMarker><NextUploadIdMarker>{id}</NextUploadIdMarker>"
+                    )
+                });
+                let next = next.filter(|_| more).unwrap_or_default();
+                ok(format!(
+                    "<ListMultipartUploadsResult><IsTruncated>{more}</IsTruncated>{next}{uploads}</ListMultipartUploadsResult>"
+                ))
             }
             "GET" | "HEAD" => match self.objects.get(name) {
                 Some(object) if call == "GET" => of(object).body(object.bytes.clone().into()).unwrap(),

@@ -120,13 +120,12 @@ async fn a_large_put_that_fails_anywhere_is_aborted_and_never_visible() {
         ("COMPLETE", 1, Fault::Refuse(500, "InternalError", None), Code::UploadS3Error),
         ("COMPLETE", 1, Fault::ErrorBody("InternalError"), Code::UploadS3Error),
         ("COMPLETE", 1, Fault::ErrorBody("SlowDown"), Code::UploadThrottled),
-        ("COMPLETE", 1, Fault::ErrorBody("AccessDenied"), Code::UploadS3Error),
+        ("COMPLETE", 1, Fault::ErrorBody("AccessDenied"), Code::UploadAccessDenied),
     ] {
         b.fake.forget();
         b.fake.on(call, nth, fault.clone());
         let error = b.s3.put_bytes(&k("a"), large()).await.unwrap_err();
-        let expected = if matches!(fault, Fault::ErrorBody("AccessDenied")) { error.code() } else { code };
-        assert_eq!(error.code(), expected, "{call} {fault:?}: {error:?}");
+        assert_eq!(error.code(), code, "{call} {fault:?}: {error:?}");
         assert!(b.fake.calls("COMPLETE") <= 1, "one try");
         assert_eq!(b.fake.unfinished(), 0, "{call} {fault:?}: aborted");
         assert_eq!(b.fake.objects(), [""; 0], "{call} {fault:?}");
@@ -319,6 +318,18 @@ async fn an_unfinished_multipart_upload_is_aborted_when_it_is_old() {
     assert_eq!(b.s3.sweep_temps(begun("2026-11-16T08:00:01Z"), 1).await.unwrap().removed, 1, "bounded");
     assert_eq!(b.s3.sweep_temps(begun("2026-11-16T08:00:01Z"), 10).await.unwrap().removed, 1);
     assert_eq!(b.fake.unfinished(), 1, "what lies outside of the prefix is somebody else's");
+}
+
+#[tokio::test]
+async fn more_unfinished_uploads_than_a_page_are_found_behind_those_of_others() {
+    let b = bucket().await;
+    let ours = ["pre/fix/1", "pre/fix/2", "pre/fix/3", "pre/fix/3", "pre/fix/4"];
+    for key in ["a/1", "a/2", "a/3"].into_iter().chain(ours) {
+        raw(reqwest::Method::POST, &format!("{}/bucket/{key}?uploads", b.fake.url)).await;
+    }
+    let later = "2026-11-17T08:00:00Z".parse().unwrap();
+    assert_eq!(b.s3.sweep_temps(later, 10).await.unwrap().removed, 5);
+    assert_eq!(b.fake.unfinished(), 3);
 }
 
 /// The same on a server that others wrote. All its uploads are of the year 2010.

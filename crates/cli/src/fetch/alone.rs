@@ -54,13 +54,15 @@ impl Alone {
         };
         let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;
         fetching.manifests = Location::Folder(folder.clone());
-        let spool = folder.join("spool");
+        // One for all commands: what a killed one left there is swept by any other.
+        let spool = data_dir.join("spool");
         let open = |location: &Location| -> futures::future::BoxFuture<'_, _> {
             let (location, spool) = (location.clone(), spool.clone());
             Box::pin(async move { wiring::open_at(&location, spool, values).await })
         };
         let destinations = Destinations::whole(fetching.to.clone());
         let fetches = fetch::register(&engine, &store, &fetching, destinations, &open).await?;
+        fetch::sweep(&fetches.temps(&store)).await;
         let manifests = fetches.manifests;
         let batch = batch_id(asked.sha256);
         let before = match manifests.batch(batch).await? {

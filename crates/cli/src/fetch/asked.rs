@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::Stream;
 use redrive_blob::Sha256;
-use redrive_fetch::{Format, Shape};
+use redrive_fetch::{Format, Shape, id_of_url};
 use serde::Serialize;
 use sha2::Digest;
 
@@ -64,7 +64,7 @@ struct Head<'a> {
 }
 
 impl Asked {
-    /// These URLs, each once; an URL is its own id.
+    /// These URLs, each once.
     pub(crate) fn urls(urls: &[String], wish: &Wish) -> Result<Self, Stop> {
         let mut file = tempfile::tempfile()?;
         let mut seen = HashSet::new();
@@ -162,7 +162,7 @@ fn head(file: &mut File, wish: &Wish) -> io::Result<()> {
 }
 
 fn line(file: &mut File, url: &str) -> io::Result<()> {
-    let line = serde_json::to_string(&Line { id: url, url })?;
+    let line = serde_json::to_string(&Line { id: &id_of_url(url), url })?;
     writeln!(file, "{line}")
 }
 

@@ -1,6 +1,7 @@
 //! What downloads are run with: the settings of the contract, by their names.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use redrive_blob::Location;
@@ -24,6 +25,8 @@ pub(crate) struct Fetching {
     pub(crate) pools: BTreeSet<String>,
     /// The program that is asked about each resource.
     pub(crate) handler: Option<CommandOptions>,
+    /// Where copies for it lie.
+    pub(crate) scratch: PathBuf,
     backoff: Backoff,
     download_retries: u32,
     storage_retries: u32,
@@ -56,6 +59,7 @@ impl Fetching {
             download,
             pools: values.pools().keys().cloned().collect(),
             handler: handler(values)?,
+            scratch: scratch(values),
             backoff: Backoff::reliability_with(base, jitter),
             download_retries: values.number("DOWNLOAD_RETRY_LIMIT")?,
             storage_retries: values.number("STORAGE_RETRY_LIMIT")?,
@@ -82,7 +86,11 @@ fn handler(values: &Values) -> Result<Option<CommandOptions>, Stop> {
     Ok(Some(CommandOptions {
         line,
         timeout: values.time("FETCH_HANDLER_TIMEOUT_SEC")?,
-        scratch: super::data_dir(values).join("handler"),
+        scratch: scratch(values),
         environment: values.variables().into_iter().filter(passed).collect(),
     }))
+}
+
+fn scratch(values: &Values) -> PathBuf {
+    super::data_dir(values).join("handler")
 }

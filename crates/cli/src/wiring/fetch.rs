@@ -1,6 +1,7 @@
 //! Downloads put together: who fetches, where it goes, and who takes manifests in.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use redrive_blob::{Blobs, Location};
 use redrive_engine::{Engine, Target};
 use redrive_fetch::{
     Canceller, CommandHook, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
-    Place as FetchPlace, Places, Starter, Unpacker,
+    Place as FetchPlace, Places, Starter, TempRetention, Unpacker,
 };
 use redrive_store::Store;
 
@@ -27,6 +28,15 @@ pub(crate) struct Fetches {
     pub(crate) places: Places,
     /// Where manifests are kept.
     pub(crate) kept: Arc<dyn Blobs>,
+    /// Where copies for a handler lie.
+    scratch: PathBuf,
+}
+
+impl Fetches {
+    /// Who removes what downloads left behind.
+    pub(crate) fn temps(&self, store: &Arc<dyn Store>) -> TempRetention {
+        TempRetention::new(store.clone(), self.places.clone(), self.scratch.clone())
+    }
 }
 
 /// Registers everything that fetch needs. `destinations` says what a manifest may name.
@@ -62,18 +72,30 @@ pub(crate) async fn register(
         ..ManifestOptions::new(destinations)
     };
     let manifests = Manifests::new(engine.clone(), blobs.clone(), options);
-    Ok(Fetches { manifests, places, kept: blobs })
+    Ok(Fetches { manifests, places, kept: blobs, scratch: fetching.scratch.clone() })
 }
 
-/// Removes manifests that no batch needs any more.
+/// Removes manifests that no batch needs any more, and what downloads left behind.
 pub(crate) async fn retention(
     engine: &Engine,
     store: &Arc<dyn Store>,
-    manifests: Arc<dyn Blobs>,
+    fetches: &Fetches,
     every: Duration,
 ) -> Result<(), Stop> {
-    let retention = ManifestRetention::new(store.clone(), manifests, every);
-    engine.permanent("fetch.retention", retention).await.map(drop).map_err(super::engine_stop)
+    let retention = ManifestRetention::new(store.clone(), fetches.kept.clone(), every);
+    engine.permanent("fetch.retention", retention).await.map_err(super::engine_stop)?;
+    let temps = fetches.temps(store).every(every);
+    engine.permanent("fetch.temps", temps.clone()).await.map_err(super::engine_stop)?;
+    // The job runs on one machine of the fleet; what lies on this one alone is looked at when it begins.
+    tokio::spawn(async move { sweep(&temps).await });
+    Ok(())
+}
+
+/// Removes what downloads of dead processes left behind. Nobody has to wait because it cannot be removed now.
+pub(crate) async fn sweep(temps: &TempRetention) {
+    if let Err(failure) = temps.walk().await {
+        tracing::warn!(event = "retention.temps_failed", "{}", failure.message);
+    }
 }
 
 /// The places that a manifest may name, by the names that the workload knows them by.

@@ -63,7 +63,7 @@ pub(crate) async fn wire(
         Box::pin(async move { open(&location, place, values).await })
     };
     let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
-    fetch::retention(&engine, &store, fetches.kept.clone(), serving.retention.every).await?;
+    fetch::retention(&engine, &store, &fetches, serving.retention.every).await?;
     sink::register(&engine, serving.nats.as_ref()).await?;
     if name == "serve" && serving.nats.is_none() {
         sink::forget(&engine).await?;

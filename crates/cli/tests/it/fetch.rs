@@ -242,3 +242,72 @@ fn through_a_server_the_same_is_told_and_the_objects_lie_there() {
     let (code, _, said) = world.run(&["fetch", &world.origin.url("/b"), "--data-dir", &data_dir]);
     assert_eq!((code, contents(&data.join("fetched")).len()), (Some(0), 2), "{said}");
 }
+
+#[test]
+fn a_signed_address_is_fetched_whatever_its_length_and_told_to_nobody() {
+    let world = World::new();
+    let signature = "7".repeat(700);
+    let path = |name: &str| format!("/{name}.pdf?X-Amz-Signature=CANARY{signature}");
+    let (good, gone) = (world.origin.url(&path("good")), world.origin.url(&path("gone")));
+    world.origin.say(&path("gone"), [Answer::status(404)]);
+    fs::write(world.at("list.txt"), format!("{good}\n{gone}\n")).unwrap();
+    let asked: [&[&str]; 3] =
+        [&[&good, &gone], &["--manifest", "list.txt"], &["--manifest", "list.txt", "--json"]];
+    for (n, asked) in asked.into_iter().enumerate() {
+        let args = [&["fetch", "--to", "out", "--missing", "missing.ndjson"], asked].concat();
+        let (code, out, said) = world.run(&args);
+        assert_eq!(code, Some(7), "{said}");
+        assert!(!out.contains("CANARY") && !said.contains("CANARY"), "{out}{said}");
+        assert!(out.contains("good.pdf?X-Amz-Signature=*** ~"), "{out}");
+        let missing = fs::read_to_string(world.at("missing.ndjson")).unwrap();
+        assert!(
+            missing.contains(&gone) && missing.lines().count() == 2,
+            "what is missing can be asked for: {missing}"
+        );
+        assert_eq!(world.origin.count(&path("good")), 1, "round {n}: it is the same resource, and stored");
+        assert_eq!(contents(&world.at("out")).len(), 1);
+    }
+}
+
+/// A file that was last written so many hours ago.
+fn left(path: &Path, hours: u64) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "12345").unwrap();
+    let written = fs::metadata(path).unwrap().modified().unwrap();
+    let at = written - Duration::from_secs(hours * 3_600);
+    fs::File::options().append(true).open(path).unwrap().set_modified(at).unwrap();
+}
+
+/// Also covers: M39.
+#[test]
+fn what_runs_that_were_killed_left_behind_is_removed_when_it_is_old() {
+    let world = World::new();
+    for old in ["out/.redrive-temp/old", "redrive-data/handler/.tmpold"] {
+        left(&world.at(old), 25);
+    }
+    left(&world.at("out/.redrive-temp/young"), 1);
+    let (code, _, said) = world.run(&["fetch", &world.origin.url("/a"), "--to", "out"]);
+    assert_eq!(code, Some(0), "{said}");
+    for old in ["out/.redrive-temp/old", "redrive-data/handler/.tmpold"] {
+        assert!(!world.at(old).exists(), "{old}");
+    }
+    assert!(world.at("out/.redrive-temp/young").exists(), "somebody may come back to it");
+    assert_eq!(contents(&world.at("out")), [body_of("/a")]);
+}
+
+#[test]
+fn a_server_removes_what_downloads_left_behind_in_all_its_places() {
+    let world = World::new();
+    let (data, also) = (world.at("data"), world.at("also"));
+    let settings =
+        [SETTINGS, &[("FETCH_TO_ALSO", also.to_str().unwrap()), ("RETENTION_INTERVAL_SEC", "0.2")]].concat();
+    let server = Running::serve(&data, &settings);
+    let old = ["data/fetched/.redrive-temp/old", "also/.redrive-temp/old", "data/handler/.tmpold"];
+    for round in 0..2 {
+        for old in old {
+            left(&world.at(old), 25);
+        }
+        wait_for(&format!("round {round}"), || old.iter().all(|old| !world.at(old).exists()).then_some(()));
+    }
+    assert_eq!(server.stop(), Some(0));
+}

@@ -4,10 +4,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{FetchResource, FetchResources, ResourceFailure};
 use redrive_engine::BatchId;
 use redrive_engine::model::State;
-use redrive_engine::model::redact::redact;
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
 
 use super::failed;
+use crate::id::{address, shown_id};
 use crate::input::Resource;
 use crate::made::Made;
 use crate::manifest::Manifests;
@@ -56,7 +56,7 @@ impl Manifests {
 fn view(row: &JobRow, resource: Option<Resource>, failure: Option<ResourceFailure>) -> FetchResource {
     let made = row.result.as_deref().and_then(Made::parse);
     let (id, url, mut tags, place) = match resource {
-        Some(resource) => (resource.id, redact(&resource.url), resource.tags, resource.place),
+        Some(resource) => (shown_id(&resource.id), address(&resource.url), resource.tags, resource.place),
         None => (row.label.clone().unwrap_or_default(), String::new(), Default::default(), None),
     };
     // What handlers said about it counts more than what the manifest says.

@@ -16,6 +16,7 @@ use redrive_blob::{BlobError, Sealed, Sha256};
 use redrive_engine::{JobId, Owner};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use command::sweep_scratch;
 pub use command::{CommandError, CommandHook, CommandOptions};
 pub(crate) use site::Asked;
 

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use prost::Message as _;
 use redrive_engine::Input;
 use redrive_engine::model::instant;
 use redrive_engine::model::redact::{MASK, redact};
 use redrive_engine::store::{AttemptRow, DeadRow, JobRow, Result, Store};
 use serde_json::Value;
-use url::Url;
 
 use super::{DeadLetterTask, DownloadTask, HttpHeader, ProxyHint, StorageHint, TaskAttributes};
 use crate::Resource;
+use crate::id::{address, shown_id};
 
 /// Headers whose values tell nothing about who asks. Of all others only the name is told.
 const PLAIN: &[&str] = &["accept", "accept-language", "cache-control", "pragma", "user-agent"];
@@ -37,6 +38,36 @@ pub async fn dead_letter(store: &dyn Store, dead: &DeadRow) -> Result<DeadLetter
     Ok(letter)
 }
 
+impl DeadLetterTask {
+    /// The same in at most so many bytes, as far as that goes: tags go first, then headers, then the URL. `shortened` in the metadata says
+    /// what went; the letter in the store has all of it.
+    #[must_use]
+    pub fn within(mut self, most: usize) -> Self {
+        for (name, shorten) in SHORTER {
+            if self.encoded_len() <= most {
+                return self;
+            }
+            if self.task.as_mut().is_some_and(shorten) {
+                let gone = self.metadata.entry("shortened".to_owned()).or_default();
+                if !gone.is_empty() {
+                    gone.push(',');
+                }
+                gone.push_str(name);
+            }
+        }
+        self
+    }
+}
+
+/// What a letter can do without, and whether there was any.
+type Shorten = fn(&mut DownloadTask) -> bool;
+
+const SHORTER: [(&str, Shorten); 3] = [
+    ("tags", |task| task.attributes.as_mut().is_some_and(|all| !std::mem::take(&mut all.tags).is_empty())),
+    ("headers", |task| !std::mem::take(&mut task.headers).is_empty()),
+    ("url", |task| !std::mem::replace(&mut task.url, MASK.to_owned()).is_empty()),
+];
+
 fn message(
     dead: &DeadRow,
     job: Option<&JobRow>,
@@ -47,8 +78,7 @@ fn message(
     let mut task = DownloadTask {
         job_id: batch.map_or_else(|| dead.job.to_string(), |batch| batch.to_string()),
         job_type: dead.workload.to_string(),
-        // People call their resources by URLs too.
-        resource_id: job.and_then(|job| job.label.as_deref()).map(redact).unwrap_or_default(),
+        resource_id: job.and_then(|job| job.label.as_deref()).map(shown_id).unwrap_or_default(),
         attempt: dead.attempts,
         tenant: dead.owner.as_ref().map(ToString::to_string).unwrap_or_default(),
         ..DownloadTask::default()
@@ -107,7 +137,7 @@ fn facts(last: &AttemptRow) -> BTreeMap<String, String> {
 }
 
 fn describe(task: &mut DownloadTask, resource: &Resource) {
-    task.resource_id = redact(&resource.id);
+    task.resource_id = shown_id(&resource.id);
     task.url = address(&resource.url);
     task.headers = resource.headers.iter().map(|(name, value)| header(name, value)).collect();
     task.manifest_key.clone_from(&resource.manifest);
@@ -124,18 +154,6 @@ fn describe(task: &mut DownloadTask, resource: &Resource) {
         checksum_hint: resource.sha256.as_ref().map(ToString::to_string).unwrap_or_default(),
         ..TaskAttributes::default()
     });
-}
-
-/// The URL as its parser reads it, without user, fragment and the values of its query. What is no URL may be anything.
-fn address(url: &str) -> String {
-    let Ok(mut url) = Url::parse(url) else { return MASK.to_owned() };
-    url.set_fragment(None);
-    // A scheme without an authority has no user; then there is nothing to remove either.
-    let _ = (url.set_username(""), url.set_password(None));
-    if url.cannot_be_a_base() {
-        return format!("{}:{MASK}", url.scheme());
-    }
-    redact(url.as_str())
 }
 
 fn header(name: &str, value: &str) -> HttpHeader {
@@ -155,21 +173,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_keeps_where_it_leads_and_loses_what_opens_it() {
-        for (url, told) in [
-            (
-                "https://u:CANARY@h.example/a/b?X-Amz-Signature=CANARY&x=1#CANARY",
-                "https://h.example/a/b?X-Amz-Signature=***&x=***",
-            ),
-            ("https://h.example/a#token=CANARY", "https://h.example/a"),
-            ("https://h.example/a b?sig=CANARY", "https://h.example/a%20b?sig=***"),
-            ("https://h.example/a?b c=CANARY d", "https://h.example/a?b%20c=***"),
-            ("https://h.example/a?CANARY", "https://h.example/a?***"),
-            ("https://h.example/a\t?sig=CANARY", "https://h.example/a?sig=***"),
-            ("data:text/plain,CANARY", "data:***"),
-            ("CANARY", "***"),
-        ] {
-            assert_eq!(address(url), told, "{url}");
+    fn a_letter_that_is_too_long_loses_its_tags_first_and_says_so() {
+        let tags: BTreeMap<String, String> = (0..64).map(|n| (n.to_string(), "&".repeat(8_000))).collect();
+        let letter = || DeadLetterTask {
+            task: Some(DownloadTask {
+                url: "https://h.example/".to_owned() + &"u".repeat(2_000),
+                headers: (0..64).map(|n| header(&n.to_string(), &"h".repeat(100))).collect(),
+                attributes: Some(TaskAttributes { tags: tags.clone(), ..TaskAttributes::default() }),
+                ..DownloadTask::default()
+            }),
+            failure_code: "DOWNLOAD_HTTP_4XX".to_owned(),
+            ..DeadLetterTask::default()
+        };
+        let whole = letter().encoded_len();
+        assert_eq!(letter().within(whole), letter(), "what fits stays as it is");
+        for (most, gone) in
+            [(whole - 1, "tags"), (2_500, "tags,headers"), (500, "tags,headers,url"), (0, "tags,headers,url")]
+        {
+            let short = letter().within(most);
+            assert_eq!(short.metadata["shortened"], gone, "{most}");
+            assert!(short.encoded_len() <= most.max(200), "{most}: {}", short.encoded_len());
+            assert_eq!(short.failure_code, "DOWNLOAD_HTTP_4XX");
         }
     }
 

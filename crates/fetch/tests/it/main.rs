@@ -18,6 +18,7 @@ mod limits;
 mod manifest;
 mod many;
 mod names;
+mod place_temps;
 mod programs;
 mod proxies;
 mod redirects;

@@ -26,7 +26,7 @@ async fn no_secret_and_no_body_is_in_what_is_kept_of_a_failure() {
     {
         origin.say(path, [answer.clone()]);
         let mut wanted = resource(&origin.url(path));
-        wanted.id = n.to_string();
+        wanted.id = format!("{n} {}", wanted.url);
         wanted.headers.insert("authorization".into(), "Bearer CANARY2".into());
         wanted.headers.insert("cookie".into(), "session=CANARY3".into());
         let row = bench.ended(bench.enqueue(&wanted).await).await;

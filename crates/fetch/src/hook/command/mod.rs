@@ -5,6 +5,7 @@
 
 mod line;
 mod run;
+mod scratch;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 use super::{Candidate, Hook, HookError, ResourceView, Verdict};
 use line::split;
+pub(crate) use scratch::sweep as sweep_scratch;
 
 /// How the program is called.
 #[derive(Debug, Clone)]
@@ -72,7 +74,7 @@ struct Facts<'a> {
 }
 
 impl CommandHook {
-    /// Finds the program and makes the folder for copies. Nothing is run yet.
+    /// Finds the program, makes the folder for copies and removes those that the dead left in it. Nothing is run yet.
     pub fn new(options: CommandOptions) -> Result<Self, CommandError> {
         let mut words = split(&options.line).ok_or(CommandError::Line)?.into_iter();
         let name = words.next().filter(|name| !name.is_empty()).ok_or(CommandError::Line)?;
@@ -83,6 +85,9 @@ impl CommandHook {
             Ok(scratch)
         });
         let scratch = made.map_err(|error| CommandError::Scratch(options.scratch.clone(), error))?;
+        if let Err(error) = sweep_scratch(&scratch, None) {
+            tracing::warn!(event = "handler.not_swept", "{}: {error}", scratch.display());
+        }
         let options = CommandOptions { scratch, ..options };
         Ok(Self { program, arguments: words.collect(), options })
     }
@@ -107,7 +112,7 @@ impl Hook for CommandHook {
     async fn after(&self, about: &ResourceView<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
         let failed = |error: std::io::Error| HookError::Failed(format!("no file for the handler: {error}"));
         // Gone when it is dropped, also when nobody waits any more.
-        let copy = tempfile::NamedTempFile::new_in(&self.options.scratch).map_err(failed)?;
+        let copy = scratch::make(&self.options.scratch).map_err(failed)?;
         bytes.copy_to(copy.as_file().try_clone().map_err(failed)?).await?;
         let file = Facts {
             path: copy.path(),

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use futures::stream;
-use redrive_fetch::{Format, Handing, Shape};
+use redrive_fetch::{Format, Handing, Shape, id_of_url};
 use redrive_model::{Code, instant};
 use url::form_urlencoded;
 
@@ -72,7 +72,7 @@ fn manifest(typed: &str) -> String {
     let mut lines = String::new();
     for url in typed.lines().map(str::trim) {
         if !url.is_empty() && seen.insert(url) {
-            let line = serde_json::json!({"id": url, "url": url});
+            let line = serde_json::json!({"id": id_of_url(url), "url": url});
             lines.push_str(&line.to_string());
         }
         lines.push('\n');

@@ -57,6 +57,38 @@ async fn addresses_from_a_form_become_a_batch_and_what_is_wrong_is_said_beside_t
 }
 
 #[tokio::test]
+async fn a_signed_address_is_taken_whatever_its_length_and_shown_nowhere() {
+    let world = World::start().await;
+    let mut client = world.client();
+    let signed = format!("https://a.example/k.pdf?X-Amz-Signature=CANARY{}", "7".repeat(700));
+    let answer = hand_in(&mut client, &signed).await;
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    let form = answer.header("location").unwrap().rsplit('/').next().unwrap().to_owned();
+    // People who write a manifest call their resources by URLs too.
+    let ids = ["https://u:CANARY@a.example/x?sig=CANARY#CANARY", "token=CANARY"];
+    let line = |id: &&str| serde_json::json!({"id": id, "url": "https://a.example/y"}).to_string() + "\n";
+    let request = client.request("POST", "/api/fetch").header("content-type", "application/x-ndjson");
+    let given = client.send(request.body(ids.iter().map(line).collect::<String>())).await;
+    let given = given.json()["job_id"].as_str().unwrap().to_owned();
+    for id in [form, given] {
+        ended(&mut client, &id).await;
+        let resources = client.get(&format!("/api/fetch/{id}/resources")).await;
+        let mut seen =
+            vec![resources.text(), visit(&mut client, &format!("/fetch/{id}")).await.answer.text()];
+        for resource in resources.json()["resources"].as_array().unwrap() {
+            let job = resource["job_id"].as_str().unwrap();
+            for path in ["/api/jobs", "/jobs"] {
+                seen.push(client.get(&format!("{path}/{job}")).await.text());
+            }
+        }
+        seen.push(client.get(&format!("/api/jobs?batch={id}")).await.text());
+        for text in seen {
+            assert!(!text.contains("CANARY"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_batch_tells_what_failed_and_has_buttons_that_say_how_many() {
     let world = World::start().await;
     let mut client = world.client();
