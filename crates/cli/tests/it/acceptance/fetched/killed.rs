@@ -57,6 +57,12 @@ async fn on_sqlite(total: usize) {
     let temps = world.files("fetched/.redrive-temp").len();
     assert!(temps <= 4 * 16, "no more than what was under way when it was killed: {temps}");
     server.stop().await;
+    let server = world.serve_with(&world.tomorrow().await).await;
+    eventually("what was half to be swept", async || {
+        world.files("fetched/.redrive-temp").is_empty().then_some(())
+    })
+    .await;
+    server.stop().await;
 }
 
 async fn on_postgres(total: usize) {
@@ -87,6 +93,7 @@ fn ready(mut world: World) -> World {
     world.set("FETCH_ALLOW_PRIVATE", true);
     world.set("FETCH_CONCURRENCY", 16);
     world.set("OPERATOR_TOKEN", TOKEN);
+    world.set("RETENTION_INTERVAL_SEC", 0.5);
     // A host that resets a few of its paths is not down.
     world.without_breaker();
     world
