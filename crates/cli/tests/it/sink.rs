@@ -51,7 +51,7 @@ mod with_it {
         /// With somebody who listens; nothing where there is no such server.
         fn start(folder: &std::path::Path) -> Option<(Self, u16, BufReader<TcpStream>)> {
             if !std::path::Path::new(PROGRAM).exists() {
-                eprintln!("skipped: there is no nats-server; `apt-get install nats-server` brings it");
+                println!("skipped: there is no nats-server; `apt-get install nats-server` brings it");
                 return None;
             }
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
