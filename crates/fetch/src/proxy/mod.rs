@@ -106,7 +106,7 @@ impl Pools {
             let usable: Vec<&Arc<Member>> =
                 rank.iter().filter(|member| member.health().is_usable(now)).collect();
             // Those that did not reach this host a moment ago come last.
-            let missed = |member: &&Arc<Member>| host.is_some_and(|host| member.health().missed(host));
+            let missed = |member: &&Arc<Member>| host.is_some_and(|host| member.health().missed(host, now));
             let (last, first): (Vec<&Arc<Member>>, Vec<&Arc<Member>>) = usable.into_iter().partition(missed);
             let choice = if first.is_empty() { last } else { first };
             let n = u64::try_from(choice.len()).ok().and_then(|len| turn.checked_rem(len));
@@ -121,9 +121,14 @@ impl Pools {
 }
 
 impl Member {
-    /// It brought an answer, whatever the answer was.
-    pub(crate) fn worked(&self) {
-        self.health().worked();
+    /// It brought an answer of this host, whatever the answer was.
+    pub(crate) fn worked(&self, host: Option<&Target>) {
+        self.health().worked(host);
+    }
+
+    /// Nothing was heard of it: whoever tried it has found out nothing.
+    pub(crate) fn unheard(&self) {
+        self.health().unheard();
     }
 
     /// It was at fault itself.
@@ -193,7 +198,7 @@ mod tests {
         let probes: Vec<String> = (0..3).map(|_| name(pools.pick("eu", None, 0))).collect();
         assert_eq!(probes, ["eu#1", "eu#2", "us#1"], "each is probed by one");
         assert!(pools.pick("eu", None, 0).unwrap().is_err());
-        pools.members()[1].worked();
+        pools.members()[1].worked(None);
         assert_eq!(name(pools.pick("eu", None, 0)), "eu#2");
         assert!(pools.pick("asia", None, 0).is_none());
     }

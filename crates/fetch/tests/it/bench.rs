@@ -44,12 +44,21 @@ impl Bench {
 
     /// No breaker opens: what is told here is what each download does on its own.
     pub(crate) async fn on(store: Arc<dyn Store>) -> Self {
+        Self::on_by(store, Config { consecutive: 0, min_calls: u32::MAX, ..Config::default() }).await
+    }
+
+    /// Breakers open by the usual rules; what is held is looked at again after this time.
+    pub(crate) async fn with_breakers(cooldown: Duration) -> Self {
+        let store: Arc<dyn Store> = Arc::new(redrive_store_sqlite::Options::default().in_memory().unwrap());
+        Self::on_by(store, Config { cooldown, ..Config::default() }).await
+    }
+
+    async fn on_by(store: Arc<dyn Store>, config: Config) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let calm = Config { consecutive: 0, min_calls: u32::MAX, ..Config::default() };
         let options = Options {
             poll: Duration::from_millis(50),
             drain: Duration::ZERO,
-            breaker: Arc::new(move |_| calm.clone()),
+            breaker: Arc::new(move |_| config.clone()),
             ..Options::default()
         };
         Self {
@@ -131,6 +140,12 @@ impl Bench {
         (made, bytes)
     }
 
+    /// Where the breaker of a target is; closed where it has none.
+    pub(crate) async fn breaker(&self, target: &str) -> &'static str {
+        let row = self.store.breaker(&Target::new(target).unwrap()).await.unwrap();
+        row.map_or("closed", |row| row.breaker.phase_name())
+    }
+
     pub(crate) async fn keys(&self) -> usize {
         self.place.keys(None).await.unwrap().len()
     }
@@ -175,6 +190,16 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
         (x >> 32) as u8
     };
     std::iter::repeat_with(byte).take(length).collect()
+}
+
+/// What an attempt tells beside its message.
+pub(crate) fn context(attempt: &AttemptRow) -> serde_json::Value {
+    serde_json::from_str(attempt.context.as_deref().unwrap()).unwrap()
+}
+
+/// The target of an address.
+pub(crate) fn host(at: std::net::SocketAddr) -> String {
+    format!("host:{at}")
 }
 
 /// Waits for a fact.

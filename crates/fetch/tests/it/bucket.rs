@@ -89,6 +89,11 @@ async fn what_the_bucket_did_not_take_is_sent_again_without_a_second_download() 
     assert_eq!(row.state, State::Complete, "{attempts:#?}");
     assert_eq!((row.attempt, origin.count("/a")), (3, 1), "{attempts:#?}");
     assert_eq!(attempts[0].code, Some(Code::UploadS3Error));
+    assert_eq!(
+        attempts.iter().filter_map(|attempt| attempt.context.clone()).collect::<Vec<_>>(),
+        [1, 2].map(|n| format!(r#"{{"attempt":{n},"proxy":null,"status":200}}"#)),
+        "also when an earlier attempt has asked"
+    );
     let made = Made::parse(row.result.as_deref().unwrap()).unwrap();
     assert_eq!(made.content_type.as_deref(), Some("text/plain"), "known from the attempt that asked");
     bucket

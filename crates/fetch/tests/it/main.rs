@@ -8,6 +8,7 @@
 )]
 
 mod answers;
+mod behind;
 mod bench;
 mod broken;
 mod bucket;
