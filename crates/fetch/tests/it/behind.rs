@@ -6,7 +6,7 @@ use redrive_engine::Code;
 use redrive_engine::model::State;
 use redrive_lab::origin::{Answer, Origin};
 
-use crate::bench::{Bench, host, resource};
+use crate::bench::{Bench, host, resource, until_so};
 
 /// Two origins, of which the first sends everybody to the second.
 async fn leading() -> (Origin, Origin) {
@@ -24,13 +24,7 @@ async fn a_host_that_leads_to_another_is_given_more_when_that_one_answers_well()
         back.say(&format!("/{n}"), [Answer::Slow(Duration::from_millis(30))]);
     }
     let running = bench.start();
-    let mut ids = Vec::new();
-    for n in 0..200 {
-        ids.push(bench.enqueue(&resource(&front.url(&format!("/{n}")))).await);
-    }
-    for id in ids {
-        assert_eq!(bench.ended(id).await.state, State::Complete);
-    }
+    bench.fetch_all((0..200).map(|n| front.url(&format!("/{n}")))).await;
     // The bench allows 16; a host begins with 4.
     assert!((9..=16).contains(&back.most_at_once()), "{}", back.most_at_once());
     running.drain().await;
@@ -42,9 +36,7 @@ async fn too_many_requests_behind_a_redirect_hold_the_host_that_leads_there() {
     back.once("/0", [Answer::retry_after(429, "1")]);
     let running = bench.start();
     let first = bench.enqueue(&resource(&front.url("/0"))).await;
-    while bench.engine.attempts(first).await.unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_so(async || !bench.engine.attempts(first).await.unwrap().is_empty()).await;
     let second = bench.enqueue(&resource(&front.url("/1"))).await;
     for id in [first, second] {
         let row = bench.ended(id).await;
@@ -69,14 +61,10 @@ async fn a_dead_host_behind_a_redirect_stops_the_host_that_leads_there() {
         ids.push(bench.enqueue(&resource(&front.url(&format!("/{n}")))).await);
     }
     let at = host(front.address());
-    while bench.breaker(&at).await != "open" {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_so(async || bench.breaker(&at).await == "open").await;
     // Whatever was on its way comes back: nobody is given up for it.
     for id in &ids {
-        while bench.store.job(*id).await.unwrap().unwrap().state == State::Processing {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until_so(async || bench.store.job(*id).await.unwrap().unwrap().state != State::Processing).await;
     }
     assert!(front.requests() <= 16, "{}: each attempt asks twice", front.requests());
     for id in ids {

@@ -83,6 +83,17 @@ impl Bench {
         self.workload_as(options, by, self.place.clone(), "disk")
     }
 
+    /// With other limits than the same for all together and for one host.
+    pub(crate) fn workload_for(
+        &self,
+        options: DownloadOptions,
+        concurrency: usize,
+        per_host: usize,
+    ) -> Fetch {
+        let soon = |policy| Policy { backoff: Backoff::none(), ..policy };
+        self.workload_of(options, soon, self.place.clone(), "disk", (concurrency, per_host))
+    }
+
     fn workload_as(
         &self,
         options: DownloadOptions,
@@ -90,11 +101,22 @@ impl Bench {
         blobs: Arc<dyn Blobs>,
         target: &str,
     ) -> Fetch {
+        self.workload_of(options, by, blobs, target, (16, 16))
+    }
+
+    fn workload_of(
+        &self,
+        options: DownloadOptions,
+        by: impl FnOnce(Policy) -> Policy,
+        blobs: Arc<dyn Blobs>,
+        target: &str,
+        (concurrency, per_host): (usize, usize),
+    ) -> Fetch {
         let downloads = Downloads::new(options).unwrap();
         let policy = by(FetchOptions::policy(&downloads, 3, 3));
         let usual = Place { blobs, target: Target::new(target).unwrap() };
         let places = Places { usual, listed: BTreeMap::new() };
-        Fetch::new(downloads, places, FetchOptions { policy, concurrency: 16, per_host: 16 })
+        Fetch::new(downloads, places, FetchOptions { policy, concurrency, per_host })
     }
 
     pub(crate) fn start(&self) -> Running {
@@ -112,6 +134,17 @@ impl Bench {
 
     pub(crate) async fn fetch(&self, url: &str) -> JobRow {
         self.ended(self.enqueue(&resource(url)).await).await
+    }
+
+    /// Fetches all of these at once, and all of them must come.
+    pub(crate) async fn fetch_all(&self, urls: impl IntoIterator<Item = String>) {
+        let mut ids = Vec::new();
+        for url in urls {
+            ids.push(self.enqueue(&resource(&url)).await);
+        }
+        for id in ids {
+            assert_eq!(self.ended(id).await.state, State::Complete);
+        }
     }
 
     pub(crate) async fn ended(&self, id: JobId) -> JobRow {
@@ -204,8 +237,13 @@ pub(crate) fn host(at: std::net::SocketAddr) -> String {
 
 /// Waits for a fact.
 pub(crate) async fn until(mut fact: impl FnMut() -> bool) {
+    until_so(async || fact()).await;
+}
+
+/// Waits for a fact that somebody has to be asked for.
+pub(crate) async fn until_so(mut fact: impl AsyncFnMut() -> bool) {
     let waiting = async {
-        while !fact() {
+        while !fact().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

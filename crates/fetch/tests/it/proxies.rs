@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redrive_engine::Code;
-use redrive_engine::model::State;
+use redrive_engine::model::{Shown, State};
 use redrive_fetch::{
     Candidate, DownloadOptions, Hook, HookError, PoolOptions, Pools, Resolver, Resource, ResourceView,
     Verdict,
@@ -15,7 +15,7 @@ use redrive_lab::names::{NameServer, Said};
 use redrive_lab::origin::{Origin, body_of, certificate};
 use redrive_lab::tunnel::{Does, Tunnel};
 
-use crate::bench::{Bench, context, host, quick, resource};
+use crate::bench::{Bench, context, host, quick, resource, until, until_so};
 
 async fn tunnels<const N: usize>() -> [Tunnel; N] {
     let mut tunnels = Vec::new();
@@ -227,7 +227,7 @@ async fn a_proxy_that_brings_nothing_of_three_hosts_is_left_alone() {
         }
         assert_eq!(alone(&pools), [""; 0], "{does:?}");
         bench.enqueue(&three).await;
-        crate::bench::until(|| alone(&pools) == ["eu#1"]).await;
+        until(|| alone(&pools) == ["eu#1"]).await;
         running.drain().await;
     }
 }
@@ -288,5 +288,45 @@ async fn whatever_fails_after_a_download_tells_through_whom_it_came() {
     assert_eq!(code, Code::UploadConflict);
     let told = serde_json::json!({"attempt": 1, "proxy": "proxies/eu#1", "status": 200});
     assert_eq!(context(&attempts[0]), told);
+    running.drain().await;
+}
+
+#[tokio::test]
+async fn when_nobody_of_a_pool_and_its_fallbacks_is_left_the_pool_waits_and_no_attempt_is_lost() {
+    let bench = Bench::with_breakers(Duration::from_secs(60)).await;
+    let (origin, [own, fallback]) = (Origin::start().await.unwrap(), tunnels().await);
+    own.does(Does::Refuse(407));
+    let options = DownloadOptions { idle_per_host: 0, ..through(&[&own], &[&fallback]) };
+    let pools = options.pools.clone();
+    let running = bench.start_with(options);
+    let row = bench.ended(bench.enqueue(&by_proxy(&origin.url("/a"))).await).await;
+    assert_eq!((row.state, row.attempt), (State::Complete, 2), "its own first, then the one that stands in");
+    assert_eq!((own.asked().len(), fallback.asked().len()), (1, 1));
+
+    fallback.does(Does::Refuse(407));
+    let first = bench.enqueue(&by_proxy(&origin.url("/b"))).await;
+    until(|| alone(&pools) == ["eu#1", "us#1"]).await;
+    let pool = redrive_engine::Target::new("proxies:eu").unwrap();
+    until_so(async || {
+        let row = bench.store.breaker(&pool).await.unwrap();
+        row.is_some_and(|row| row.breaker.throttled_until.is_some())
+    })
+    .await;
+    let second = bench.enqueue(&by_proxy(&origin.url("/c"))).await;
+    bench.fetch_all([origin.url("/direct")]).await;
+    let waiting = bench.store.job(second).await.unwrap().unwrap();
+    assert_eq!((waiting.shown, waiting.attempt), (Shown::Held, 0), "it is not even begun");
+    own.does(Does::Through);
+    for id in [first, second] {
+        let row = bench.ended(id).await;
+        assert_eq!(row.state, State::Complete);
+        let attempts = bench.engine.attempts(id).await.unwrap();
+        let of = |code| attempts.iter().filter(|attempt| attempt.code == Some(code)).count();
+        let failed = of(Code::DownloadProxyFailed);
+        assert_eq!(usize::try_from(row.attempt).unwrap(), failed + 1, "{attempts:#?}");
+        if id == first {
+            assert!(failed >= 1 && of(Code::DownloadProxyExhausted) >= 1, "{attempts:#?}");
+        }
+    }
     running.drain().await;
 }
