@@ -40,4 +40,4 @@ pub use manifest::{
     ManifestOptions, ManifestProblem, ManifestProblems, ManifestRetention, Manifests, Received, Shape, Spot,
     Starter, Unpack, Unpacker,
 };
-pub use proxy::{PoolError, PoolOptions, Pools};
+pub use proxy::{PoolError, PoolOptions, Pools, ProxyState};

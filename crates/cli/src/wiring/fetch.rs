@@ -8,7 +8,7 @@ use redrive_blob::{Blobs, Location};
 use redrive_engine::{Engine, Target};
 use redrive_fetch::{
     Canceller, CommandHook, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
-    Place as FetchPlace, Places, Starter, Unpacker,
+    Place as FetchPlace, Places, Pools, Starter, Unpacker,
 };
 use redrive_store::Store;
 
@@ -27,6 +27,8 @@ pub(crate) struct Fetches {
     pub(crate) places: Places,
     /// Where manifests are kept.
     pub(crate) kept: Arc<dyn Blobs>,
+    /// The proxies that downloads go through.
+    pub(crate) pools: Arc<Pools>,
 }
 
 /// Registers everything that fetch needs. `destinations` says what a manifest may name.
@@ -62,7 +64,7 @@ pub(crate) async fn register(
         ..ManifestOptions::new(destinations)
     };
     let manifests = Manifests::new(engine.clone(), blobs.clone(), options);
-    Ok(Fetches { manifests, places, kept: blobs })
+    Ok(Fetches { manifests, places, kept: blobs, pools: downloads.options().pools.clone() })
 }
 
 /// Removes manifests that no batch needs any more.

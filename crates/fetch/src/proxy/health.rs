@@ -6,6 +6,8 @@ use std::time::Duration;
 use redrive_engine::Target;
 use tokio::time::Instant;
 
+use super::ProxyState;
+
 /// How long a proxy is left alone the first time.
 const FIRST: Duration = Duration::from_secs(5);
 /// And at most.
@@ -44,6 +46,15 @@ impl Health {
     /// How long until it may be used again.
     pub(super) fn wait(&self, now: Instant) -> Duration {
         self.until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+
+    /// How it is, for people.
+    pub(super) fn state(&self, now: Instant) -> ProxyState {
+        match self.until {
+            None => ProxyState::Working,
+            Some(until) if until <= now => ProxyState::Tried,
+            Some(until) => ProxyState::LeftAlone(until - now),
+        }
     }
 
     /// Somebody uses it.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use redrive_engine::Code;
 use redrive_engine::model::{Shown, State};
 use redrive_fetch::{
-    Candidate, DownloadOptions, Hook, HookError, PoolOptions, Pools, Resolver, Resource, ResourceView,
-    Verdict,
+    Candidate, DownloadOptions, Hook, HookError, PoolOptions, Pools, ProxyState, Resolver, Resource,
+    ResourceView, Verdict,
 };
 use redrive_lab::names::{NameServer, Said};
 use redrive_lab::origin::{Origin, body_of, certificate};
@@ -158,7 +158,8 @@ async fn a_pool_that_is_not_there_is_said() {
 
 /// Proxies that are left alone now.
 fn alone(pools: &Pools) -> Vec<String> {
-    pools.states().into_iter().filter(|(_, alone)| *alone).map(|(name, _)| name).collect()
+    let states = pools.states("eu").into_iter();
+    states.filter(|(_, state)| *state != ProxyState::Working).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[tokio::test]
