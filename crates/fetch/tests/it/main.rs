@@ -10,6 +10,7 @@
 mod answers;
 mod behind;
 mod bench;
+mod blame;
 mod broken;
 mod bucket;
 mod crash;
