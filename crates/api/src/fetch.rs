@@ -111,10 +111,25 @@ pub struct FetchSnapshot {
     /// Whose proxies are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy_pool: Option<String>,
+    /// How these are, and those that stand in, as this server knows them, while the batch has not ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<FetchProxy>,
     /// What people say about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
+}
+
+/// How a proxy is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FetchProxy {
+    /// `POOL#INDEX`.
+    pub proxy: String,
+    /// working; left_alone because it failed; or tried, when the next download finds out whether it is back.
+    pub state: String,
+    /// How much longer it is left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
 }
 
 /// The newest failure of a batch.

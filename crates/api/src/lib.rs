@@ -23,7 +23,7 @@ pub use dead::{
 };
 pub use failure::FailureEntry;
 pub use fetch::{
-    FetchBatch, FetchError, FetchList, FetchManifest, FetchReply, FetchResource, FetchResources,
+    FetchBatch, FetchError, FetchList, FetchManifest, FetchProxy, FetchReply, FetchResource, FetchResources,
     FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
 };
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};

@@ -4,18 +4,26 @@
 //! once more and the other under the whole budget, so they must be told apart. Answers are kept as long as they say, within
 //! bounds, and nothing that was refused is kept as good.
 //!
-//! `/etc/resolv.conf` and `/etc/hosts` are honoured; other sources that a machine may have (mDNS, NIS) are not.
+//! A name means itself and nothing else: the search list of the machine is not tried. With it a fault would end as the "not
+//! found" of another name, and somebody else's host could stand in for the one that was asked for.
+//!
+//! The name servers of `/etc/resolv.conf` and the names of `/etc/hosts` are honoured; other sources that a machine may have (mDNS,
+//! NIS) are not.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt};
-use hickory_resolver::TokioResolver;
+use futures::future::{BoxFuture, FutureExt, join};
 use hickory_resolver::config::{
-    ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts,
+    ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
 };
+use hickory_resolver::lookup::Lookup as Answer;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::Query;
+use hickory_resolver::proto::rr::{Name, RecordType};
+use hickory_resolver::{Hosts, TokioResolver, system_conf};
 
 /// So many answers are kept.
 const KEPT: u64 = 4_096;
@@ -46,60 +54,99 @@ pub trait Lookup: Send + Sync + std::fmt::Debug + 'static {
 
 /// The resolver: asks the name servers itself and keeps what they said.
 #[derive(Debug, Clone)]
-pub struct Resolver(TokioResolver);
+pub struct Resolver {
+    servers: TokioResolver,
+    hosts: Arc<Hosts>,
+}
 
 impl Resolver {
     /// With the name servers and the hosts file of this machine. Where it has none, a server on it is asked, as libc does.
     pub fn system() -> Result<Self, LookupError> {
-        match TokioResolver::builder_tokio() {
-            Ok(builder) => {
-                let mut builder = builder;
-                bound(builder.options_mut());
-                builder.build().map(Self).map_err(failed)
-            }
-            Err(error) => {
-                tracing::warn!(
-                    event = "dns.no_settings",
-                    "no name servers are set, asking 127.0.0.1: {error}"
-                );
-                Self::asking(&[SocketAddr::from((Ipv4Addr::LOCALHOST, 53))])
-            }
-        }
+        let (config, options) = system_conf::read_system_conf().unwrap_or_else(|error| {
+            tracing::warn!(event = "dns.no_settings", "no name servers are set, asking 127.0.0.1: {error}");
+            (config_of(&[SocketAddr::from((Ipv4Addr::LOCALHOST, 53))]), ResolverOpts::default())
+        });
+        Self::build(config, options, Hosts::from_system().unwrap_or_default())
     }
 
-    /// With these name servers alone.
+    /// With these name servers, and the hosts file of this machine.
     pub fn asking(servers: &[SocketAddr]) -> Result<Self, LookupError> {
-        let server = |at: &SocketAddr| {
-            let over = |mut connection: ConnectionConfig| {
-                connection.port = at.port();
-                connection
-            };
-            NameServerConfig::new(
-                at.ip(),
-                true,
-                vec![over(ConnectionConfig::udp()), over(ConnectionConfig::tcp())],
-            )
-        };
-        let config = ResolverConfig::from_parts(None, Vec::new(), servers.iter().map(server).collect());
+        let hosts = Hosts::from_system().unwrap_or_default();
+        Self::build(config_of(servers), ResolverOpts::default(), hosts)
+    }
+
+    fn build(config: ResolverConfig, options: ResolverOpts, hosts: Hosts) -> Result<Self, LookupError> {
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        *builder.options_mut() = options;
         bound(builder.options_mut());
-        builder.build().map(Self).map_err(failed)
+        let servers = builder.build().map_err(failed)?;
+        Ok(Self { servers, hosts: Arc::new(hosts) })
+    }
+
+    /// What the hosts file says. What it says is all there is, as with libc: nobody else is asked about the other kind.
+    fn listed(&self, name: &Name) -> Vec<IpAddr> {
+        let of = |kind| self.hosts.lookup_static_host(&Query::query(name.clone(), kind));
+        [RecordType::A, RecordType::AAAA]
+            .into_iter()
+            .filter_map(of)
+            .flat_map(|said| addresses(&said))
+            .collect()
     }
 }
 
 impl Lookup for Resolver {
     fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, LookupError>> {
         async move {
-            let found: Vec<IpAddr> = self.0.lookup_ip(name).await.map_err(failed)?.iter().collect();
-            if found.is_empty() { Err(LookupError::NoSuchName) } else { Ok(found) }
+            let mut name = Name::from_utf8(name).map_err(|_| LookupError::NoSuchName)?;
+            name.set_fqdn(true);
+            let listed = self.listed(&name);
+            if !listed.is_empty() {
+                return Ok(listed);
+            }
+            // Both kinds: one forbidden address among them refuses all.
+            let (four, six) =
+                join(self.servers.ipv4_lookup(name.clone()), self.servers.ipv6_lookup(name)).await;
+            both(four.map_err(failed), six.map_err(failed))
         }
         .boxed()
     }
 }
 
+/// What two answers say together. That there is nothing of one kind is no word on the other, whose server may be ill.
+fn both(
+    four: Result<Answer, LookupError>,
+    six: Result<Answer, LookupError>,
+) -> Result<Vec<IpAddr>, LookupError> {
+    let (mut found, mut why) = (Vec::new(), LookupError::NoSuchName);
+    for answer in [four, six] {
+        match answer {
+            Ok(said) => found.extend(addresses(&said)),
+            Err(LookupError::NoSuchName) => {}
+            Err(fault @ LookupError::Failed(_)) => why = fault,
+        }
+    }
+    if found.is_empty() { Err(why) } else { Ok(found) }
+}
+
+fn addresses(said: &Answer) -> Vec<IpAddr> {
+    said.answers().iter().filter_map(|record| record.data.ip_addr()).collect()
+}
+
+fn config_of(servers: &[SocketAddr]) -> ResolverConfig {
+    let server = |at: &SocketAddr| {
+        let over = |mut connection: ConnectionConfig| {
+            connection.port = at.port();
+            connection
+        };
+        let ways = vec![over(ConnectionConfig::udp()), over(ConnectionConfig::tcp())];
+        NameServerConfig::new(at.ip(), true, ways)
+    };
+    ResolverConfig::from_parts(None, Vec::new(), servers.iter().map(server).collect())
+}
+
 fn bound(options: &mut ResolverOpts) {
-    // Both kinds: one forbidden address among them refuses all.
-    options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    // They are looked at before.
+    options.use_hosts_file = ResolveHosts::Never;
     options.cache_size = KEPT;
     options.positive_max_ttl = Some(LONGEST);
     options.negative_max_ttl = Some(LONGEST_NOTHING);
@@ -114,3 +161,6 @@ fn failed(error: NetError) -> LookupError {
         error => LookupError::Failed(error.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use redrive_engine::{Code, Failure, Target};
 use serde_json::Value;
 
 use crate::dns::LookupError;
-use crate::download::{Broken, Trouble};
+use crate::download::{Broken, Suspect, Trouble};
 use crate::proxy;
 
 impl Trouble {
@@ -20,7 +20,7 @@ impl Trouble {
             Self::Name(LookupError::NoSuchName) => Code::DownloadDnsNxdomain,
             Self::Name(LookupError::Failed(_)) => Code::DownloadDns,
             Self::Unreached | Self::ProxyUnreached | Self::Hung => Code::DownloadConnect,
-            Self::Proxy(_) | Self::ProxyForbids(_) => Code::DownloadProxyFailed,
+            Self::Proxy(_) | Self::ProxySilent | Self::ProxyForbids(_) => Code::DownloadProxyFailed,
             Self::Exhausted(_) => Code::DownloadProxyExhausted,
             Self::Tls(_) => Code::DownloadTls,
             Self::Silent(_) | Self::Deadline(_) => Code::DownloadTimeout,
@@ -49,51 +49,62 @@ fn of_status(status: u16, retry_after: bool) -> Code {
     }
 }
 
-/// The failure that a broken download ends with.
-pub(crate) fn of(broken: &Broken, pool: Option<&str>, store: &Target, attempt: u32) -> Failure {
+/// The failure that a broken download ends with. Whatever happens behind the first URL is blamed on `own`, the host of it: that one
+/// the job waits for, and it is where the next such question begins.
+pub(crate) fn of(broken: &Broken, own: Option<&Target>, pool: Option<&str>, store: &Target) -> Failure {
     let trouble = &broken.trouble;
-    let failure = match trouble {
+    let mut failure = match trouble {
         Trouble::Stopped(failure) => return failure.clone(),
-        Trouble::Store(error) => return of_store(error, store, attempt),
+        Trouble::Store(error) => return of_store(error, store),
         trouble => {
             let what = broken.at.as_ref().map(|at| format!("GET {}: {trouble}", at.redacted()));
             Failure::new(trouble.code(), what.unwrap_or_else(|| trouble.to_string()))
         }
     };
-    let mut failure = context(failure, attempt);
-    if let Some(proxy) = &broken.proxy {
-        failure = failure.with("proxy", format!("proxies/{proxy}"));
+    match trouble {
+        Trouble::Exhausted(wait) => failure = failure.retry_after(*wait),
+        Trouble::Status { status, retry_after } => {
+            failure = failure.status(*status).with("status", *status);
+            failure.retry_after = *retry_after;
+        }
+        Trouble::TooLarge(limit) => {
+            failure = failure.say(&format!("The resource is larger than the limit of {limit} bytes."));
+        }
+        _ => {}
     }
-    if matches!(trouble, Trouble::Proxy(_) | Trouble::ProxyForbids(_) | Trouble::Exhausted(_)) {
-        failure = match pool.and_then(proxy::target) {
-            Some(pool) => failure.at(pool),
-            None => failure,
-        };
-        return match trouble {
-            Trouble::Exhausted(wait) => failure.retry_after(*wait),
-            _ => failure,
-        };
-    }
-    if let Trouble::Status { status, retry_after } = trouble {
-        failure = failure.status(*status).with("status", *status);
-        failure = retry_after.map(|wait| failure.clone().retry_after(wait)).unwrap_or(failure);
-    }
-    if let Trouble::TooLarge(limit) = trouble {
-        failure = failure.say(&format!("The resource is larger than the limit of {limit} bytes."));
-    }
-    match broken.at.as_ref().and_then(crate::guard::Checked::target) {
-        Some(host) => failure.at(host),
-        None => failure,
-    }
+    failure.target = match trouble {
+        Trouble::Exhausted(_) => pool.and_then(proxy::target),
+        // Not the host's fault, or not known to be: whoever asks it directly goes on. Proxies are left alone one by one.
+        trouble if broken.proxy.is_some() && is_between(trouble) => None,
+        _ => broken.at.as_ref().and(own).cloned(),
+    };
+    failure
+}
+
+/// Whether somebody between us and the origin may be at fault, or is.
+pub(crate) const fn is_between(trouble: &Trouble) -> bool {
+    matches!(trouble.suspect(), Suspect::Proxy | Suspect::Pair)
 }
 
 /// The failure of a place. Never blamed on the origin.
-pub(crate) fn of_store(error: &BlobError, store: &Target, attempt: u32) -> Failure {
-    context(error.failure(), attempt).at(store.clone())
+pub(crate) fn of_store(error: &BlobError, store: &Target) -> Failure {
+    error.failure().at(store.clone())
 }
 
-fn context(failure: Failure, attempt: u32) -> Failure {
-    failure.with("attempt", attempt).with("proxy", Value::Null).with("status", Value::Null)
+/// What every failure tells beside its message: which attempt, through whom, and with which status the origin answered; `null` where
+/// there was none.
+pub(crate) fn told(mut failure: Failure, attempt: u32, proxy: Option<&str>, status: Option<u16>) -> Failure {
+    let facts = [
+        ("attempt", Value::from(attempt)),
+        ("proxy", proxy.map_or(Value::Null, |name| format!("proxies/{name}").into())),
+        ("status", status.map_or(Value::Null, Value::from)),
+    ];
+    for (name, value) in facts {
+        if !failure.context.contains_key(name) {
+            failure = failure.with(name, value);
+        }
+    }
+    failure
 }
 
 #[cfg(test)]
@@ -138,16 +149,66 @@ mod tests {
         }
     }
 
-    /// Covers R10: who looks from outside cannot tell a closed port from a filtered one.
+    fn host(name: &str) -> Target {
+        Target::new(format!("host:{name}:80")).unwrap()
+    }
+
+    fn broken(trouble: Trouble, at: &str, proxy: Option<&str>) -> Broken {
+        let at = crate::guard::Guard::default().parse(at).ok();
+        Broken { trouble, at, note: None, proxy: proxy.map(ToOwned::to_owned) }
+    }
+
+    fn blamed(broken: &Broken) -> Option<String> {
+        let failure = of(broken, Some(&host("a.example")), Some("eu"), &Target::new("disk").unwrap());
+        failure.target.map(|target| target.to_string())
+    }
+
     #[test]
-    fn no_connection_is_told_in_one_way() {
-        let store = Target::new("disk").unwrap();
-        let broken = Broken { trouble: Trouble::Unreached, at: None, note: None, proxy: None };
-        let failure = of(&broken, None, &store, 2);
-        assert_eq!((failure.code, failure.message.as_str()), (Code::DownloadConnect, "no connection"));
+    fn what_happens_behind_a_redirect_is_blamed_on_the_host_that_the_job_waits_for() {
+        let busy = || Trouble::Status { status: 429, retry_after: None };
+        for (trouble, at) in [
+            (busy(), "http://a.example/1"),
+            (busy(), "http://cdn.example/1"),
+            (Trouble::Unreached, "http://cdn.example/1"),
+        ] {
+            let broken = broken(trouble, at, None);
+            assert_eq!(blamed(&broken).as_deref(), Some("host:a.example:80"), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_proxy_may_have_done_is_blamed_on_no_host() {
+        let at = "http://a.example/1";
+        for trouble in [
+            Trouble::Proxy("gone".into()),
+            Trouble::ProxySilent,
+            Trouble::ProxyForbids(403),
+            Trouble::ProxyUnreached,
+            Trouble::Unreached,
+            Trouble::Hung,
+            Trouble::Silent(std::time::Duration::ZERO),
+            Trouble::Cut { got: 1, of: None },
+        ] {
+            let broken = broken(trouble, at, Some("eu#1"));
+            assert_eq!(blamed(&broken), None, "{broken:?}");
+        }
+        let heard = broken(Trouble::Status { status: 503, retry_after: None }, at, Some("eu#1"));
+        assert_eq!(blamed(&heard).as_deref(), Some("host:a.example:80"), "the origin itself has said so");
+        let nobody = broken(Trouble::Exhausted(std::time::Duration::ZERO), at, None);
+        assert_eq!(blamed(&nobody).as_deref(), Some("proxies:eu"));
+        assert_eq!(blamed(&broken(Trouble::Hung, at, None)).as_deref(), Some("host:a.example:80"));
+    }
+
+    #[test]
+    fn every_failure_tells_the_same_three_facts() {
+        let json = |failure: Failure| serde_json::to_string(&failure.context).unwrap();
+        let plain = || Failure::new(Code::HandlerFailed, "x");
+        assert_eq!(json(told(plain(), 2, None, None)), r#"{"attempt":2,"proxy":null,"status":null}"#);
         assert_eq!(
-            serde_json::to_string(&failure.context).unwrap(),
-            r#"{"attempt":2,"proxy":null,"status":null}"#
+            json(told(plain(), 1, Some("eu#2"), Some(200))),
+            r#"{"attempt":1,"proxy":"proxies/eu#2","status":200}"#
         );
+        let knows = plain().with("status", 503);
+        assert_eq!(json(told(knows, 1, None, Some(200))), r#"{"attempt":1,"proxy":null,"status":503}"#);
     }
 }

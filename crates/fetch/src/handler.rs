@@ -9,8 +9,9 @@ use redrive_blob::{BlobError, Blobs, Key, Sealed, Stored};
 use redrive_engine::model::failure::Budget;
 use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
 
-use crate::download::{Ask, Downloads, Fetched, Note, Notes};
+use crate::download::{Ask, Broken, Downloads, Fetched, Note, Notes};
 use crate::failure;
+use crate::guard::Checked;
 use crate::hook::{Asked, Hook};
 use crate::input::Resource;
 use crate::made::Made;
@@ -98,7 +99,7 @@ impl Fetch {
         }
     }
 
-    async fn fetch(&self, ctx: &Context, resource: &Resource) -> Result<Made, Failure> {
+    async fn fetch(&self, ctx: &Context, resource: &Resource, seen: &mut Seen) -> Result<Made, Failure> {
         let place = self.place(resource)?;
         let asked = Asked::before(self.hook.as_deref(), ctx, resource).await?;
         let headers: Vec<(String, String)> = resource.headers.clone().into_iter().collect();
@@ -113,15 +114,23 @@ impl Fetch {
         let fetched = match self.downloads.fetch(&ask, &*place.blobs, note, &notes, &stop).await {
             Ok(fetched) => fetched,
             Err(broken) => {
+                let own = resource.host();
+                self.learn(&broken, own.as_ref());
                 if let Some(note) = &broken.note {
                     // Without the note the next attempt begins at the beginning: no reason to hide what went wrong here.
                     let _ = ctx.save_state(note).await;
                 }
-                return Err(failure::of(&broken, pool, &place.target, ctx.attempt()));
+                let failure = failure::of(&broken, own.as_ref(), pool, &place.target);
+                seen.proxy = broken.proxy;
+                return Err(failure);
             }
         };
-        let stored = self.store(ctx, resource, place, asked, fetched).await?;
-        Ok(stored)
+        if let Some(by) = &fetched.by {
+            // Its own host led there: without it, one that only redirects would never be given more.
+            hosts(resource.host(), by.target()).for_each(|host| self.polite.went_well(&host));
+        }
+        (seen.proxy, seen.status) = (fetched.proxy.clone(), Some(fetched.head.status));
+        self.store(ctx, resource, place, asked, fetched).await
     }
 
     /// Gives the object its name. What the place does not take now waits for the next attempt, which asks nobody again.
@@ -133,10 +142,7 @@ impl Fetch {
         asked: Asked,
         fetched: Fetched,
     ) -> Result<Made, Failure> {
-        let Fetched { mut sealed, head, by } = fetched;
-        if let Some(host) = by.and_then(|by| by.target()) {
-            self.polite.went_well(&host);
-        }
+        let Fetched { mut sealed, head, .. } = fetched;
         let Asked { key, tags } = asked.after(self.hook.as_deref(), ctx, resource, &sealed, &head).await?;
         let stored = match finish(&mut sealed, &key, resource.shared, ctx.lease().token.0).await {
             Ok(stored) => stored,
@@ -146,7 +152,7 @@ impl Fetch {
                 {
                     let _ = ctx.save_state(&Note { mark, head, whole: true }).await;
                 }
-                return Err(failure::of_store(&error, &place.target, ctx.attempt()));
+                return Err(failure::of_store(&error, &place.target));
             }
         };
         Ok(Made {
@@ -161,21 +167,38 @@ impl Fetch {
         })
     }
 
-    /// What an end says about how much its host bears.
-    fn learn(&self, failure: &Failure) {
-        let Some(target) = failure.target.as_ref() else { return };
-        match failure.code {
-            Code::DownloadBusy => self.polite.was_busy(target),
+    /// What an end says about how much a host bears: the one where it happened, and the one that led there, because that is the one
+    /// whose number of requests at once is kept.
+    fn learn(&self, broken: &Broken, own: Option<&Target>) {
+        if broken.proxy.is_some() && failure::is_between(&broken.trouble) {
+            return;
+        }
+        let hosts = hosts(own.cloned(), broken.at.as_ref().and_then(Checked::target));
+        match broken.trouble.code() {
+            Code::DownloadBusy => hosts.for_each(|host| self.polite.was_busy(&host)),
             Code::DownloadRateLimited
             | Code::DownloadHttp5xx
             | Code::DownloadTimeout
             | Code::DownloadConnect
             | Code::DownloadTooSlow
-            | Code::DownloadTruncated => self.polite.went_badly(target),
-            Code::DownloadHttp4xx => self.polite.went_well(target),
+            | Code::DownloadTruncated => hosts.for_each(|host| self.polite.went_badly(&host)),
+            Code::DownloadHttp4xx => hosts.for_each(|host| self.polite.went_well(&host)),
             _ => {}
         }
     }
+}
+
+/// What an attempt has seen so far, for whoever reads its failure.
+#[derive(Debug, Default)]
+struct Seen {
+    proxy: Option<String>,
+    status: Option<u16>,
+}
+
+/// Each of them once.
+fn hosts(own: Option<Target>, at: Option<Target>) -> impl Iterator<Item = Target> {
+    let at = at.filter(|at| own.as_ref() != Some(at));
+    own.into_iter().chain(at)
 }
 
 /// Jobs begin at different proxies of a pool, and every attempt goes on to the next.
@@ -216,16 +239,14 @@ impl Workload for Fetch {
     }
 
     async fn run(&self, ctx: Context, resource: Resource) -> Result<Done, Failure> {
-        match self.fetch(&ctx, &resource).await {
+        let mut seen = Seen::default();
+        match self.fetch(&ctx, &resource, &mut seen).await {
             Ok(made) => {
                 ctx.set_result(made.reference());
                 ctx.set_result_bytes(made.bytes);
                 Ok(Done::Complete)
             }
-            Err(failure) => {
-                self.learn(&failure);
-                Err(failure)
-            }
+            Err(failure) => Err(failure::told(failure, ctx.attempt(), seen.proxy.as_deref(), seen.status)),
         }
     }
 }

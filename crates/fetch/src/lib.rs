@@ -44,4 +44,4 @@ pub use manifest::{
     Starter, Unpack, Unpacker,
 };
 pub use place_temps::TempRetention;
-pub use proxy::{PoolError, PoolOptions, Pools};
+pub use proxy::{PoolError, PoolOptions, Pools, ProxyState};

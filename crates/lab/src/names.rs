@@ -32,6 +32,8 @@ pub enum Said {
 #[derive(Debug, Default)]
 struct State {
     script: HashMap<String, Vec<Said>>,
+    /// What is said about one kind of address alone.
+    by_kind: HashMap<(String, u16), Said>,
     /// How often each name was asked for, by kind.
     asked: HashMap<(String, u16), usize>,
 }
@@ -65,6 +67,13 @@ impl NameServer {
         lock(&self.state).script.insert(name.to_owned(), answers.into_iter().collect());
     }
 
+    /// Questions for the IPv4 addresses of this name always get the one answer, those for its IPv6 addresses the other.
+    pub fn say_each(&self, name: &str, four: Said, six: Said) {
+        let mut state = lock(&self.state);
+        state.by_kind.insert((name.to_owned(), A), four);
+        state.by_kind.insert((name.to_owned(), AAAA), six);
+    }
+
     /// How often this name was asked for (its IPv4 addresses).
     #[must_use]
     pub fn asked(&self, name: &str) -> usize {
@@ -95,6 +104,9 @@ impl State {
         let asked = self.asked.entry((question.name.clone(), question.kind)).or_insert(0);
         let turn = *asked;
         *asked += 1;
+        if let Some(said) = self.by_kind.get(&(question.name.clone(), question.kind)) {
+            return said.clone();
+        }
         let said = self.script.get(&question.name);
         said.and_then(|said| said.get(turn).or(said.last())).cloned().unwrap_or(Said::NoSuchName)
     }

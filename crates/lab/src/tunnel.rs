@@ -15,12 +15,18 @@ use crate::origin::Request;
 pub enum Does {
     /// A way through.
     Through,
+    /// A way to this place, whatever was asked for.
+    Lead(SocketAddr),
     /// A refusal with this status.
     Refuse(u16),
     /// Nothing at all.
     Silence,
     /// The end of the connection.
     Close,
+    /// A way through that leads nowhere: yes is said, and then nothing more.
+    Swallow,
+    /// A way through that ends at once: yes is said, and then the end of the connection.
+    Hang,
 }
 
 #[derive(Debug)]
@@ -88,20 +94,31 @@ async fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
     lock(&state.asked).push(request.clone());
     let does = *lock(&state.does);
     match does {
-        Does::Through => {
-            let mut other = TcpStream::connect(&request.path).await?;
-            wire.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
-            wire.flush().await?;
-            tokio::io::copy_bidirectional(&mut wire, &mut other).await.map(drop)
-        }
+        Does::Through => join(wire, TcpStream::connect(&request.path).await?).await,
+        Does::Lead(to) => join(wire, TcpStream::connect(to).await?).await,
         Does::Refuse(status) => {
             let answer = format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\n\r\n");
             wire.write_all(answer.as_bytes()).await?;
             wire.flush().await
         }
+        Does::Swallow => {
+            yes(&mut wire).await?;
+            tokio::io::copy(&mut wire, &mut tokio::io::sink()).await.map(drop)
+        }
+        Does::Hang => yes(&mut wire).await,
         Does::Silence => wire.read_u8().await.map(drop),
         Does::Close => Ok(()),
     }
+}
+
+async fn join(mut wire: BufReader<TcpStream>, mut other: TcpStream) -> io::Result<()> {
+    yes(&mut wire).await?;
+    tokio::io::copy_bidirectional(&mut wire, &mut other).await.map(drop)
+}
+
+async fn yes(wire: &mut BufReader<TcpStream>) -> io::Result<()> {
+    wire.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    wire.flush().await
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

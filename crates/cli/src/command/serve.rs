@@ -70,7 +70,11 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
         sources: wired.sources,
         results: wired.results,
         gateway: Some(wired.gateway),
-        fetch: Some(FetchParts { manifests: wired.fetches.manifests, places: wired.fetches.places }),
+        fetch: Some(FetchParts {
+            manifests: wired.fetches.manifests,
+            places: wired.fetches.places,
+            pools: wired.fetches.pools,
+        }),
         breaker_mode: serving.work.breaker.mode,
         public_url: serving.public_url,
         operators,

@@ -9,7 +9,7 @@ use redrive_blob::{Blobs, Location};
 use redrive_engine::{Engine, Target};
 use redrive_fetch::{
     Canceller, CommandHook, Destinations, Downloads, Fetch, ManifestOptions, ManifestRetention, Manifests,
-    Place as FetchPlace, Places, Starter, TempRetention, Unpacker,
+    Place as FetchPlace, Places, Pools, Starter, TempRetention, Unpacker,
 };
 use redrive_store::Store;
 
@@ -28,6 +28,8 @@ pub(crate) struct Fetches {
     pub(crate) places: Places,
     /// Where manifests are kept.
     pub(crate) kept: Arc<dyn Blobs>,
+    /// The proxies that downloads go through.
+    pub(crate) pools: Arc<Pools>,
     /// Where copies for a handler lie.
     scratch: PathBuf,
 }
@@ -72,7 +74,8 @@ pub(crate) async fn register(
         ..ManifestOptions::new(destinations)
     };
     let manifests = Manifests::new(engine.clone(), blobs.clone(), options);
-    Ok(Fetches { manifests, places, kept: blobs, scratch: fetching.scratch.clone() })
+    let pools = downloads.options().pools.clone();
+    Ok(Fetches { manifests, places, kept: blobs, pools, scratch: fetching.scratch.clone() })
 }
 
 /// Removes manifests that no batch needs any more, and what downloads left behind.

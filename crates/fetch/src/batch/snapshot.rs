@@ -62,6 +62,8 @@ impl Manifests {
             },
             to,
             proxy_pool,
+            // Whoever downloads knows.
+            proxies: Vec::new(),
             metadata: batch.metadata,
         })
     }

@@ -14,7 +14,7 @@ use super::body::{Receiving, stopped};
 use super::head::{Head, Part, strong_etag};
 use super::hops::{Answered, Rest, drain, status};
 use super::note::{Note, Notes};
-use super::trouble::Trouble;
+use super::trouble::{Suspect, Trouble};
 use super::{Ask, Downloads, Inner};
 use crate::guard::Checked;
 use crate::proxy::Member;
@@ -29,6 +29,8 @@ pub(crate) struct Fetched {
     pub(crate) head: Head,
     /// Who had it; nobody when an earlier attempt has asked.
     pub(crate) by: Option<Checked>,
+    /// Through whom, as people call it.
+    pub(crate) proxy: Option<String>,
 }
 
 /// A download that came to nothing, and what of it can be gone on with.
@@ -71,7 +73,7 @@ impl Downloads {
             && let Some(upload) = got.upload.take()
         {
             let sealed = upload.seal().await.map_err(|error| failed(Trouble::Store(error)))?;
-            return Ok(Fetched { sealed, head: got.head, by: None });
+            return Ok(Fetched { sealed, head: got.head, by: None, proxy: None });
         }
         let via = match inner.via(ask) {
             Ok(via) => via,
@@ -80,7 +82,7 @@ impl Downloads {
         let attempt = Attempt { inner, ask, via: via.as_deref(), place, notes, until };
         let run = attempt.run(&mut got, stop.as_mut()).await;
         if let Some(member) = &via {
-            blame(member, run.as_ref().err());
+            blame(member, &run);
         }
         let ended = match run {
             Ok(by) => attempt.seal(got, by).await,
@@ -89,23 +91,24 @@ impl Downloads {
             }
         };
         let proxy = via.map(|member| member.name.clone());
-        ended.map_err(|broken| Broken { proxy, ..broken })
+        match ended {
+            Ok(fetched) => Ok(Fetched { proxy, ..fetched }),
+            Err(broken) => Err(Broken { proxy, ..broken }),
+        }
     }
 }
 
 /// What an attempt says about the proxy that it went through.
-fn blame(member: &Member, failed: Option<&(Trouble, Option<Checked>)>) {
-    match failed {
-        Some((Trouble::Proxy(_), _)) => member.failed(),
-        // The proxy, the origin, or the two together: only other hosts can tell.
-        Some((Trouble::ProxyForbids(_) | Trouble::ProxyUnreached, at)) => {
-            if let Some(host) = at.as_ref().and_then(Checked::target) {
-                member.unreached(&host);
-            }
-        }
-        // Nothing was heard of it.
-        Some((Trouble::Refused(_) | Trouble::Invalid(_) | Trouble::Name(_) | Trouble::Stopped(_), _)) => {}
-        Some(_) | None => member.worked(),
+fn blame(member: &Member, run: &Result<Checked, (Trouble, Option<Checked>)>) {
+    let (suspect, at) = match run {
+        Ok(by) => (Suspect::Origin, Some(by)),
+        Err((trouble, at)) => (trouble.suspect(), at.as_ref()),
+    };
+    match (suspect, at.and_then(Checked::target)) {
+        (Suspect::Proxy, _) => member.failed(),
+        (Suspect::Pair, Some(host)) => member.unreached(&host),
+        (Suspect::Origin, host) => member.worked(host.as_ref()),
+        (Suspect::Nobody, _) | (Suspect::Pair, None) => member.unheard(),
     }
 }
 
@@ -245,10 +248,12 @@ impl Attempt<'_> {
         Ok(Took::Whole)
     }
 
-    /// Whether a part begins where we stopped, and is of the same thing: a server may ignore `If-Range`.
+    /// Whether a part begins where we stopped, and is of the same thing: a server may ignore `If-Range`. Where nobody says how large
+    /// that is, a part cannot be known to be the rest.
     fn fits(&self, response: &Response<Incoming>, from: u64, got: &Got) -> Option<Part> {
         let part = Part::of(response.headers())?;
-        let same_size = got.head.total.is_none_or(|total| part.total.is_none_or(|told| told == total));
+        let total = got.head.total.or(part.total)?;
+        let same_size = part.total.is_none_or(|told| told == total);
         let same = strong_etag(response.headers()).is_none_or(|etag| Some(etag) == got.head.etag);
         let encoding = Head::of(206, response.headers()).content_encoding;
         (part.first == from && same_size && same && encoding == got.head.content_encoding).then_some(part)
@@ -270,7 +275,7 @@ impl Attempt<'_> {
             Some(wanted) if wanted != sealed.sha256() => {
                 Err(failed(Trouble::Checksum(sealed.sha256()), Some(by)))
             }
-            Some(_) | None => Ok(Fetched { sealed, head: got.head, by: Some(by) }),
+            Some(_) | None => Ok(Fetched { sealed, head: got.head, by: Some(by), proxy: None }),
         }
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! This is the one place that opens a socket. A name is looked up, each of its addresses is judged, and one of exactly these is
 //! dialled; TLS is verified against the name. Connections are kept and used again per scheme, name and port.
+//!
+//! Each step has its own time, so that whoever kept us waiting is known: the name servers, the proxy, the proxy and the origin together,
+//! or the origin.
 
+use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -38,12 +42,15 @@ pub(crate) enum DialError {
     /// Nobody took the call.
     #[error("no connection")]
     Unreached(#[source] io::Error),
-    /// It took too long.
+    /// Nobody took it in time, or the handshake did not end.
     #[error("no connection")]
     TooSlow,
     /// The proxy did not do its part.
     #[error("{0}")]
     Proxy(String),
+    /// The proxy took the call and said nothing to our wish: it may be the one that waits for the other side.
+    #[error("the proxy did not answer")]
+    ProxySilent,
     /// The proxy does not let us reach this host.
     #[error("it answered {0}")]
     ProxyForbids(u16),
@@ -65,6 +72,7 @@ impl DialError {
             Self::Unreached(error) => Self::Unreached(kind(error)),
             Self::TooSlow => Self::TooSlow,
             Self::Proxy(reason) => Self::Proxy(reason.clone()),
+            Self::ProxySilent => Self::ProxySilent,
             Self::ProxyForbids(status) => Self::ProxyForbids(*status),
             Self::ProxyUnreached(status) => Self::ProxyUnreached(*status),
             Self::Tls(error) => Self::Tls(kind(error)),
@@ -80,6 +88,7 @@ struct Inner {
     guard: Guard,
     names: Arc<dyn Lookup>,
     tls: TlsConnector,
+    /// How long each step may take.
     patience: Duration,
     /// The proxy that it goes through.
     via: Option<Arc<Member>>,
@@ -109,23 +118,11 @@ impl tower_service::Service<Uri> for Dial {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let inner = Arc::clone(&self.0);
-        async move {
-            let dialled = tokio::time::timeout(inner.patience, inner.dial(&uri)).await;
-            dialled.unwrap_or_else(|_| Err(inner.too_slow())).map(TokioIo::new)
-        }
-        .boxed()
+        async move { inner.dial(&uri).await.map(TokioIo::new) }.boxed()
     }
 }
 
 impl Inner {
-    /// Behind a proxy it is the proxy that kept us waiting.
-    fn too_slow(&self) -> DialError {
-        match self.via {
-            Some(_) => DialError::Proxy("the proxy did not work: it took too long".to_owned()),
-            None => DialError::TooSlow,
-        }
-    }
-
     async fn dial(&self, uri: &Uri) -> Result<Wire, DialError> {
         let host = uri.host().ok_or(Refused::Host)?;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -133,7 +130,10 @@ impl Inner {
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
         let addresses = self.judged(bare).await?;
         let stream = match &self.via {
-            None => reach(addresses, port).await.map_err(DialError::Unreached)?,
+            None => {
+                let reached = self.in_time(reach(addresses, port)).await.ok_or(DialError::TooSlow)?;
+                reached.map_err(DialError::Unreached)?
+            }
             Some(member) => self.tunnel(member, &addresses, port).await?,
         };
         let _ = stream.set_nodelay(true);
@@ -143,7 +143,8 @@ impl Inner {
         // The dot that ends a name is none of the certificate's.
         let name = bare.strip_suffix('.').unwrap_or(bare).to_owned();
         let name = ServerName::try_from(name).map_err(|_| Refused::Host)?;
-        let tls = self.tls.connect(name, stream).await.map_err(trust)?;
+        let shaken = self.in_time(self.tls.connect(name, stream)).await.ok_or(DialError::TooSlow)?;
+        let tls = shaken.map_err(trust)?;
         Ok(Wire::Tls(Box::new(tls)))
     }
 
@@ -154,11 +155,13 @@ impl Inner {
         let proxy = &member.proxy;
         let at = match proxy.host.parse::<IpAddr>() {
             Ok(literal) => vec![literal],
-            Err(_) => self.names.lookup(&proxy.host).await.map_err(|error| failed(&error))?,
+            Err(_) => self.look_up(&proxy.host).await.map_err(|error| failed(&error))?,
         };
-        let mut stream = reach(at, proxy.port).await.map_err(|error| failed(&error.kind()))?;
-        let to = to.first().ok_or(Refused::Host)?;
-        match open(&mut stream, proxy, SocketAddr::new(*to, port)).await {
+        let reached = self.in_time(reach(at, proxy.port)).await.ok_or_else(|| failed(&"it took too long"))?;
+        let mut stream = reached.map_err(|error| failed(&error.kind()))?;
+        let to = SocketAddr::new(*to.first().ok_or(Refused::Host)?, port);
+        let answered = self.in_time(open(&mut stream, proxy, to)).await.ok_or(DialError::ProxySilent)?;
+        match answered {
             Ok(()) => Ok(stream),
             Err(TunnelError::Forbidden(status)) => Err(DialError::ProxyForbids(status)),
             Err(TunnelError::Unreached(status)) => Err(DialError::ProxyUnreached(status)),
@@ -171,10 +174,20 @@ impl Inner {
     async fn judged(&self, host: &str) -> Result<Vec<IpAddr>, DialError> {
         let addresses = match host.parse::<IpAddr>() {
             Ok(literal) => vec![literal],
-            Err(_) => self.names.lookup(host).await?,
+            Err(_) => self.look_up(host).await?,
         };
         addresses.iter().try_for_each(|address| self.guard.permits(*address))?;
         Ok(addresses)
+    }
+
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, LookupError> {
+        let late = || LookupError::Failed("no answer in time".to_owned());
+        self.in_time(self.names.lookup(name)).await.unwrap_or_else(|| Err(late()))
+    }
+
+    /// One step. Nothing when it takes too long.
+    async fn in_time<T>(&self, step: impl Future<Output = T>) -> Option<T> {
+        tokio::time::timeout(self.patience, step).await.ok()
     }
 }
 

@@ -3,6 +3,7 @@
 //! At most five redirects; each is judged like the first URL. What a manifest says beside the URL goes to the host that it names:
 //! at the first hop elsewhere only harmless headers go along, also when a later hop leads back.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use hyper::header::{
     USER_AGENT,
 };
 use hyper::{Method, Request, Response, Uri};
+use hyper_util::client::legacy::connect::capture_connection;
 use redrive_engine::store::clock::{Clock, SystemClock};
 use tokio::time::Instant;
 use url::Position;
@@ -112,13 +114,32 @@ impl Inner {
             headers.insert(RANGE, range.map_err(|_| Trouble::BadAnswer("an unusable range"))?);
             headers.insert(IF_RANGE, etag);
         }
-        let patience = self.options.answer_timeout.saturating_add(self.options.connect_timeout);
+        let response = self.answer(http, request, until).await?;
+        if head_bytes(response.headers()) > HEAD_BYTES { Err(Trouble::HeadTooLarge) } else { Ok(response) }
+    }
+
+    /// The head of an answer. Its time begins when there is a connection: until then each step has its own.
+    async fn answer(
+        &self,
+        http: &Http,
+        mut request: Request<Empty<Bytes>>,
+        until: Instant,
+    ) -> Result<Response<Incoming>, Trouble> {
+        let mut connection = capture_connection(&mut request);
+        let mut answer = pin!(http.request(request));
+        let late = || Err(Trouble::Deadline(self.options.deadline));
+        tokio::select! {
+            biased;
+            answer = &mut answer => return answer.map_err(of_request),
+            _ = connection.wait_for_connection_metadata() => {}
+            () = tokio::time::sleep_until(until) => return late(),
+        }
+        let patience = self.options.answer_timeout;
         let within = Instant::now().checked_add(patience).map_or(until, |at| at.min(until));
-        match tokio::time::timeout_at(within, http.request(request)).await {
-            Ok(Ok(response)) if head_bytes(response.headers()) > HEAD_BYTES => Err(Trouble::HeadTooLarge),
-            Ok(answered) => answered.map_err(of_request),
-            Err(_) if within == until => Err(Trouble::Deadline(self.options.deadline)),
-            Err(_) => Err(Trouble::Silent(self.options.answer_timeout)),
+        match tokio::time::timeout_at(within, answer).await {
+            Ok(answer) => answer.map_err(of_request),
+            Err(_) if within == until => late(),
+            Err(_) => Err(Trouble::Silent(patience)),
         }
     }
 }

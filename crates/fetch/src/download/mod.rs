@@ -36,7 +36,7 @@ pub(crate) use attempt::{Broken, Fetched};
 pub(crate) use head::Head;
 pub(crate) use note::{Note, Notes};
 pub use options::DownloadOptions;
-pub(crate) use trouble::Trouble;
+pub(crate) use trouble::{Suspect, Trouble};
 
 use crate::dns::{LookupError, Resolver};
 use crate::guard::Guard;

@@ -20,7 +20,7 @@ pub struct DownloadOptions {
     pub pools: Arc<Pools>,
     /// Certificates that are trusted beside the machine's own.
     pub roots: Vec<CertificateDer<'static>>,
-    /// From the look-up to the end of the handshake.
+    /// Each step to a connection: the look-up, the call, a proxy's answer, the handshake.
     pub connect_timeout: Duration,
     /// From the request to the head of the answer, for each hop.
     pub answer_timeout: Duration,

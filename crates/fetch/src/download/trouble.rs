@@ -30,6 +30,9 @@ pub(crate) enum Trouble {
     /// The proxy was at fault.
     #[error("{0}")]
     Proxy(String),
+    /// The proxy took the call and said nothing more.
+    #[error("the proxy did not answer")]
+    ProxySilent,
     /// The proxy does not let us reach this host.
     #[error("the proxy refuses this host with {0}")]
     ProxyForbids(u16),
@@ -73,10 +76,51 @@ pub(crate) enum Trouble {
     Stopped(Failure),
 }
 
+/// Who may be at fault when something went wrong through a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suspect {
+    /// The proxy itself.
+    Proxy,
+    /// The proxy, the origin, or the two together: only other hosts and other proxies can tell.
+    Pair,
+    /// The origin: it was heard, so the proxy does its part.
+    Origin,
+    /// Neither of them was heard.
+    Nobody,
+}
+
 impl Trouble {
     /// Whether the connection was at fault and nothing was said: one more try on a new one is part of the same attempt.
     pub(crate) const fn is_broken_wire(&self) -> bool {
         matches!(self, Self::Hung | Self::Cut { .. })
+    }
+
+    /// What it says about a proxy that it happened through.
+    pub(crate) const fn suspect(&self) -> Suspect {
+        match self {
+            Self::Proxy(_) => Suspect::Proxy,
+            Self::ProxySilent
+            | Self::ProxyForbids(_)
+            | Self::ProxyUnreached
+            | Self::Unreached
+            | Self::Hung
+            | Self::Silent(_)
+            | Self::Deadline(_)
+            | Self::TooSlow(_)
+            | Self::Cut { .. } => Suspect::Pair,
+            Self::Refused(_) | Self::Invalid(_) | Self::Name(_) | Self::Exhausted(_) | Self::Stopped(_) => {
+                Suspect::Nobody
+            }
+            Self::Tls(_)
+            | Self::HeadTooLarge
+            | Self::BadAnswer(_)
+            | Self::Status { .. }
+            | Self::Redirects(_)
+            | Self::Misfit
+            | Self::TooLarge(_)
+            | Self::Checksum(_)
+            | Self::Store(_) => Suspect::Origin,
+        }
     }
 
     /// Whether what has come so far may be gone on with.
@@ -85,6 +129,7 @@ impl Trouble {
             Self::Name(_)
             | Self::Unreached
             | Self::Proxy(_)
+            | Self::ProxySilent
             | Self::ProxyForbids(_)
             | Self::ProxyUnreached
             | Self::Exhausted(_)
@@ -121,6 +166,7 @@ impl From<DialError> for Trouble {
             }
             DialError::TooSlow => Self::Unreached,
             DialError::Proxy(reason) => Self::Proxy(reason),
+            DialError::ProxySilent => Self::ProxySilent,
             DialError::ProxyForbids(status) => Self::ProxyForbids(status),
             DialError::ProxyUnreached(_) => Self::ProxyUnreached,
         }

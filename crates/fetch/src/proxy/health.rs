@@ -1,9 +1,12 @@
 //! Which proxies work: one that fails is left alone for a while, then tried by one download, and is back when that went well.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use redrive_engine::Target;
 use tokio::time::Instant;
+
+use super::ProxyState;
 
 /// How long a proxy is left alone the first time.
 const FIRST: Duration = Duration::from_secs(5);
@@ -13,6 +16,10 @@ const LONGEST: Duration = Duration::from_secs(600);
 const PROBE: Duration = Duration::from_secs(120);
 /// So many hosts in a row that a proxy does not reach are the proxy's fault.
 const HOSTS: usize = 3;
+/// Others are asked first about a host that a proxy did not reach, for so long.
+const GRUDGE: Duration = Duration::from_secs(600);
+/// So many hosts are remembered for that.
+const MOST: usize = 64;
 
 /// How one proxy is.
 #[derive(Debug, Default)]
@@ -25,6 +32,8 @@ pub(super) struct Health {
     probed: Option<Instant>,
     /// Hosts that it did not reach, since it last reached one.
     unreached: Vec<Target>,
+    /// Hosts that it did not reach, and when, whatever it reached meanwhile. The oldest first.
+    missed: VecDeque<(Target, Instant)>,
 }
 
 impl Health {
@@ -39,6 +48,15 @@ impl Health {
         self.until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
 
+    /// How it is, for people.
+    pub(super) fn state(&self, now: Instant) -> ProxyState {
+        match self.until {
+            None => ProxyState::Working,
+            Some(until) if until <= now => ProxyState::Tried,
+            Some(until) => ProxyState::LeftAlone(until - now),
+        }
+    }
+
     /// Somebody uses it.
     pub(super) fn used(&mut self, now: Instant) {
         if self.until.is_some() {
@@ -46,9 +64,16 @@ impl Health {
         }
     }
 
-    /// It brought an answer.
-    pub(super) fn worked(&mut self) {
-        *self = Self::default();
+    /// It brought an answer of this host.
+    pub(super) fn worked(&mut self, host: Option<&Target>) {
+        let mut missed = std::mem::take(&mut self.missed);
+        missed.retain(|(known, _)| Some(known) != host);
+        *self = Self { missed, ..Self::default() };
+    }
+
+    /// Somebody used it and did not hear of it.
+    pub(super) fn unheard(&mut self) {
+        self.probed = None;
     }
 
     /// It was at fault itself.
@@ -58,13 +83,19 @@ impl Health {
             return;
         }
         let wait = FIRST.saturating_mul(2u32.saturating_pow(self.failed)).min(LONGEST);
-        *self =
-            Self { failed: self.failed.saturating_add(1), until: now.checked_add(wait), ..Self::default() };
+        let missed = std::mem::take(&mut self.missed);
+        let (failed, until) = (self.failed.saturating_add(1), now.checked_add(wait));
+        *self = Self { failed, until, missed, ..Self::default() };
     }
 
     /// It did not reach a host: its fault, the host's, or that of both together. Only when it reaches no host is it known.
     pub(super) fn unreached(&mut self, host: &Target, now: Instant) {
         self.probed = None;
+        self.missed.retain(|(known, _)| known != host);
+        self.missed.push_back((host.clone(), now));
+        if self.missed.len() > MOST {
+            self.missed.pop_front();
+        }
         if !self.unreached.contains(host) {
             self.unreached.push(host.clone());
         }
@@ -73,9 +104,10 @@ impl Health {
         }
     }
 
-    /// Whether it has just failed at this host.
-    pub(super) fn missed(&self, host: &Target) -> bool {
-        self.unreached.contains(host)
+    /// Whether it has failed at this host lately, and not reached it since.
+    pub(super) fn missed(&self, host: &Target, now: Instant) -> bool {
+        let lately = |at: Instant| now.duration_since(at) < GRUDGE;
+        self.missed.iter().any(|(known, at)| known == host && lately(*at))
     }
 }
 
@@ -98,7 +130,9 @@ mod tests {
             assert!(!health.is_usable(now), "one at a time");
             assert!(health.is_usable(now + PROBE), "unless that one is never heard of again");
         }
-        health.worked();
+        health.unheard();
+        assert!(health.is_usable(now), "who heard nothing of it has not tried it");
+        health.worked(None);
         assert!(health.is_usable(now) && health.wait(now).is_zero());
     }
 
@@ -109,13 +143,30 @@ mod tests {
         for _ in 0..10 {
             health.unreached(&host(1), now);
         }
-        assert!(health.is_usable(now) && health.missed(&host(1)) && !health.missed(&host(2)));
+        assert!(health.is_usable(now) && health.missed(&host(1), now) && !health.missed(&host(2), now));
         health.unreached(&host(2), now);
-        health.worked();
+        health.worked(Some(&host(9)));
         health.unreached(&host(3), now);
         health.unreached(&host(4), now);
-        assert!(health.is_usable(now));
+        assert!(health.is_usable(now), "it reached one meanwhile");
         health.unreached(&host(5), now);
         assert!(!health.is_usable(now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_it_did_not_reach_is_remembered_for_a_while_whatever_else_it_reaches() {
+        let mut health = Health::default();
+        let (now, host) = (Instant::now(), |n: usize| Target::new(format!("host:{n}:80")).unwrap());
+        health.unreached(&host(1), now);
+        health.unreached(&host(2), now);
+        health.worked(Some(&host(9)));
+        assert!(health.missed(&host(1), now) && health.missed(&host(2), now));
+        health.worked(Some(&host(1)));
+        assert!(!health.missed(&host(1), now) && health.missed(&host(2), now));
+        assert!(!health.missed(&host(2), now + GRUDGE), "not for ever");
+        for n in 0..1_000 {
+            health.unreached(&host(n), now);
+        }
+        assert_eq!(health.missed.len(), MOST);
     }
 }

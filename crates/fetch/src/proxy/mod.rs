@@ -33,6 +33,17 @@ pub struct Pools {
     pools: BTreeMap<String, Vec<Vec<Arc<Member>>>>,
 }
 
+/// How a proxy is, as far as this process knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyState {
+    /// It is used.
+    Working,
+    /// It failed, and is left alone for so long.
+    LeftAlone(Duration),
+    /// It failed, and the next download finds out whether it is back.
+    Tried,
+}
+
 /// One proxy of a pool.
 pub(crate) struct Member {
     /// What people call it: `POOL#INDEX`.
@@ -79,14 +90,13 @@ impl Pools {
         self.pools.contains_key(name)
     }
 
-    /// How every proxy is, for people: its name, and whether it is left alone now.
+    /// How the proxies of a pool and of its fallbacks are, for people: `POOL#INDEX` and nothing of where it is or what it wants to
+    /// hear. In the order in which they are asked; nobody when there is no such pool.
     #[must_use]
-    pub fn states(&self) -> Vec<(String, bool)> {
+    pub fn states(&self, pool: &str) -> Vec<(&str, ProxyState)> {
         let now = Instant::now();
-        self.members
-            .iter()
-            .map(|member| (member.name.clone(), !member.health().wait(now).is_zero()))
-            .collect()
+        let members = self.pools.get(pool).into_iter().flatten().flatten();
+        members.map(|member| (member.name.as_str(), member.health().state(now))).collect()
     }
 
     pub(crate) fn members(&self) -> &[Arc<Member>] {
@@ -106,7 +116,7 @@ impl Pools {
             let usable: Vec<&Arc<Member>> =
                 rank.iter().filter(|member| member.health().is_usable(now)).collect();
             // Those that did not reach this host a moment ago come last.
-            let missed = |member: &&Arc<Member>| host.is_some_and(|host| member.health().missed(host));
+            let missed = |member: &&Arc<Member>| host.is_some_and(|host| member.health().missed(host, now));
             let (last, first): (Vec<&Arc<Member>>, Vec<&Arc<Member>>) = usable.into_iter().partition(missed);
             let choice = if first.is_empty() { last } else { first };
             let n = u64::try_from(choice.len()).ok().and_then(|len| turn.checked_rem(len));
@@ -121,9 +131,14 @@ impl Pools {
 }
 
 impl Member {
-    /// It brought an answer, whatever the answer was.
-    pub(crate) fn worked(&self) {
-        self.health().worked();
+    /// It brought an answer of this host, whatever the answer was.
+    pub(crate) fn worked(&self, host: Option<&Target>) {
+        self.health().worked(host);
+    }
+
+    /// Nothing was heard of it: whoever tried it has found out nothing.
+    pub(crate) fn unheard(&self) {
+        self.health().unheard();
     }
 
     /// It was at fault itself.
@@ -188,14 +203,17 @@ mod tests {
             pools.pick("eu", None, 0).unwrap().unwrap_err(),
             Exhausted { wait: Duration::from_secs(5) }
         );
-        assert!(pools.states().iter().all(|(_, alone)| *alone));
+        let alone = ProxyState::LeftAlone(Duration::from_secs(5));
+        assert_eq!(pools.states("eu"), [("eu#1", alone), ("eu#2", alone), ("us#1", alone)]);
         tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(pools.states("us"), [("us#1", ProxyState::Tried)]);
         let probes: Vec<String> = (0..3).map(|_| name(pools.pick("eu", None, 0))).collect();
         assert_eq!(probes, ["eu#1", "eu#2", "us#1"], "each is probed by one");
         assert!(pools.pick("eu", None, 0).unwrap().is_err());
-        pools.members()[1].worked();
+        pools.members()[1].worked(None);
         assert_eq!(name(pools.pick("eu", None, 0)), "eu#2");
-        assert!(pools.pick("asia", None, 0).is_none());
+        assert_eq!(pools.states("eu")[1], ("eu#2", ProxyState::Working));
+        assert!(pools.pick("asia", None, 0).is_none() && pools.states("asia").is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -44,12 +44,21 @@ impl Bench {
 
     /// No breaker opens: what is told here is what each download does on its own.
     pub(crate) async fn on(store: Arc<dyn Store>) -> Self {
+        Self::on_by(store, Config { consecutive: 0, min_calls: u32::MAX, ..Config::default() }).await
+    }
+
+    /// Breakers open by the usual rules; what is held is looked at again after this time.
+    pub(crate) async fn with_breakers(cooldown: Duration) -> Self {
+        let store: Arc<dyn Store> = Arc::new(redrive_store_sqlite::Options::default().in_memory().unwrap());
+        Self::on_by(store, Config { cooldown, ..Config::default() }).await
+    }
+
+    async fn on_by(store: Arc<dyn Store>, config: Config) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let calm = Config { consecutive: 0, min_calls: u32::MAX, ..Config::default() };
         let options = Options {
             poll: Duration::from_millis(50),
             drain: Duration::ZERO,
-            breaker: Arc::new(move |_| calm.clone()),
+            breaker: Arc::new(move |_| config.clone()),
             ..Options::default()
         };
         Self {
@@ -74,6 +83,17 @@ impl Bench {
         self.workload_as(options, by, self.place.clone(), "disk")
     }
 
+    /// With other limits than the same for all together and for one host.
+    pub(crate) fn workload_for(
+        &self,
+        options: DownloadOptions,
+        concurrency: usize,
+        per_host: usize,
+    ) -> Fetch {
+        let soon = |policy| Policy { backoff: Backoff::none(), ..policy };
+        self.workload_of(options, soon, self.place.clone(), "disk", (concurrency, per_host))
+    }
+
     fn workload_as(
         &self,
         options: DownloadOptions,
@@ -81,11 +101,22 @@ impl Bench {
         blobs: Arc<dyn Blobs>,
         target: &str,
     ) -> Fetch {
+        self.workload_of(options, by, blobs, target, (16, 16))
+    }
+
+    fn workload_of(
+        &self,
+        options: DownloadOptions,
+        by: impl FnOnce(Policy) -> Policy,
+        blobs: Arc<dyn Blobs>,
+        target: &str,
+        (concurrency, per_host): (usize, usize),
+    ) -> Fetch {
         let downloads = Downloads::new(options).unwrap();
         let policy = by(FetchOptions::policy(&downloads, 3, 3));
         let usual = Place { blobs, target: Target::new(target).unwrap() };
         let places = Places { usual, listed: BTreeMap::new() };
-        Fetch::new(downloads, places, FetchOptions { policy, concurrency: 16, per_host: 16 })
+        Fetch::new(downloads, places, FetchOptions { policy, concurrency, per_host })
     }
 
     pub(crate) fn start(&self) -> Running {
@@ -103,6 +134,17 @@ impl Bench {
 
     pub(crate) async fn fetch(&self, url: &str) -> JobRow {
         self.ended(self.enqueue(&resource(url)).await).await
+    }
+
+    /// Fetches all of these at once, and all of them must come.
+    pub(crate) async fn fetch_all(&self, urls: impl IntoIterator<Item = String>) {
+        let mut ids = Vec::new();
+        for url in urls {
+            ids.push(self.enqueue(&resource(&url)).await);
+        }
+        for id in ids {
+            assert_eq!(self.ended(id).await.state, State::Complete);
+        }
     }
 
     pub(crate) async fn ended(&self, id: JobId) -> JobRow {
@@ -129,6 +171,12 @@ impl Bench {
         let bytes = std::fs::read(self.home.path().join("fetched").join(&made.key)).unwrap();
         assert_eq!((made.sha256, made.bytes), (Sha256::of(&bytes), bytes.len() as u64));
         (made, bytes)
+    }
+
+    /// Where the breaker of a target is; closed where it has none.
+    pub(crate) async fn breaker(&self, target: &str) -> &'static str {
+        let row = self.store.breaker(&Target::new(target).unwrap()).await.unwrap();
+        row.map_or("closed", |row| row.breaker.phase_name())
     }
 
     pub(crate) async fn keys(&self) -> usize {
@@ -177,10 +225,25 @@ pub(crate) fn noise(length: usize) -> Vec<u8> {
     std::iter::repeat_with(byte).take(length).collect()
 }
 
+/// What an attempt tells beside its message.
+pub(crate) fn context(attempt: &AttemptRow) -> serde_json::Value {
+    serde_json::from_str(attempt.context.as_deref().unwrap()).unwrap()
+}
+
+/// The target of an address.
+pub(crate) fn host(at: std::net::SocketAddr) -> String {
+    format!("host:{at}")
+}
+
 /// Waits for a fact.
 pub(crate) async fn until(mut fact: impl FnMut() -> bool) {
+    until_so(async || fact()).await;
+}
+
+/// Waits for a fact that somebody has to be asked for.
+pub(crate) async fn until_so(mut fact: impl AsyncFnMut() -> bool) {
     let waiting = async {
-        while !fact() {
+        while !fact().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

@@ -101,6 +101,24 @@ async fn a_rest_that_does_not_fit_is_thrown_away_and_all_is_fetched_anew() {
 }
 
 #[tokio::test]
+async fn a_part_of_nobody_knows_how_much_is_no_rest() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let running = bench.start();
+    let bytes = noise(10_000);
+    let short = Answer::PartOfUnknown(bytes.clone(), 1_000);
+    origin.say("/a", [Answer::CutChunks(bytes.clone(), 5_000), short, Answer::Bytes(bytes.clone())]);
+    let row = bench.fetch(&origin.url("/a")).await;
+    assert_eq!(bench.stored(&row).await.1, bytes);
+    assert_eq!((row.attempt, froms(&origin, "/a")), (1, vec![None, Some(5_000), None]));
+    // Where the first answer has said how much there is, the rest is known to be one.
+    let rest = Answer::PartOfUnknown(bytes.clone(), 5_000);
+    origin.say("/known", [Answer::Cut(bytes.clone(), 5_000), rest]);
+    let row = bench.fetch(&origin.url("/known")).await;
+    assert_eq!((bench.stored(&row).await.1, froms(&origin, "/known")), (bytes, vec![None, Some(5_000)]));
+    running.drain().await;
+}
+
+#[tokio::test]
 async fn parts_that_make_something_else_than_expected_are_fetched_again_as_a_whole() {
     let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
     let running = bench.start();

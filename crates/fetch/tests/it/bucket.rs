@@ -1,24 +1,24 @@
 //! A bucket that does not take an object: it is sent again, and the origin is not asked again.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use redrive_blob::{BlobsExt, Key, S3, S3Settings};
-use redrive_engine::Code;
 use redrive_engine::model::State;
-use redrive_fetch::Made;
-use redrive_lab::origin::{Origin, body_of};
+use redrive_engine::{Code, Target};
+use redrive_fetch::{DownloadOptions, Made, Resource};
+use redrive_lab::origin::{Answer, Origin, body_of};
 
-use crate::bench::{Bench, quick, resource};
+use crate::bench::{Bench, noise, quick, resource};
 
 /// A bucket on this machine whose next puts fail with a status.
 struct Bucket {
     blobs: Arc<S3>,
     failing: Arc<AtomicUsize>,
-    status: Arc<AtomicUsize>,
+    refusal: Arc<Mutex<(u16, &'static str)>>,
     _home: tempfile::TempDir,
 }
 
@@ -32,8 +32,8 @@ impl Bucket {
         let service = service.build();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (failing, status) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(503)));
-        let (left, code) = (failing.clone(), status.clone());
+        let (failing, refusal) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new((503, ""))));
+        let (left, code) = (failing.clone(), refusal.clone());
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let (service, left, code) = (service.clone(), left.clone(), code.clone());
@@ -46,10 +46,11 @@ impl Bucket {
                                     .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
                                     .is_ok();
                             if fails {
-                                let status = u16::try_from(code.load(Ordering::SeqCst)).unwrap();
+                                let (status, code) = *code.lock().unwrap();
                                 let refusal = hyper::Response::builder()
                                     .status(status)
-                                    .body(s3s::Body::empty())
+                                    .header("retry-after", "1")
+                                    .body(s3s::Body::from(format!("<Error><Code>{code}</Code></Error>")))
                                     .unwrap();
                                 return Ok::<_, Infallible>(refusal);
                             }
@@ -70,7 +71,13 @@ impl Bucket {
             ("AWS_REGION", "us-east-1"),
         ];
         let settings = S3Settings::new("bucket", None, home.path().join("spool")).with_vars(vars);
-        Self { blobs: Arc::new(S3::open(settings).await.unwrap()), failing, status, _home: home }
+        Self { blobs: Arc::new(S3::open(settings).await.unwrap()), failing, refusal, _home: home }
+    }
+
+    /// The next puts are refused with this.
+    fn refuse(&self, puts: usize, status: u16, code: &'static str) {
+        *self.refusal.lock().unwrap() = (status, code);
+        self.failing.store(puts, Ordering::SeqCst);
     }
 }
 
@@ -80,8 +87,7 @@ async fn what_the_bucket_did_not_take_is_sent_again_without_a_second_download() 
     let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
     bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
     let running = bench.engine.start();
-    bucket.status.store(500, Ordering::SeqCst);
-    bucket.failing.store(2, Ordering::SeqCst);
+    bucket.refuse(2, 500, "InternalError");
     let mut wanted = resource(&origin.url("/a"));
     wanted.bucket = Some("bucket".into());
     let row = bench.ended(bench.enqueue(&wanted).await).await;
@@ -89,6 +95,11 @@ async fn what_the_bucket_did_not_take_is_sent_again_without_a_second_download() 
     assert_eq!(row.state, State::Complete, "{attempts:#?}");
     assert_eq!((row.attempt, origin.count("/a")), (3, 1), "{attempts:#?}");
     assert_eq!(attempts[0].code, Some(Code::UploadS3Error));
+    assert_eq!(
+        attempts.iter().filter_map(|attempt| attempt.context.clone()).collect::<Vec<_>>(),
+        [1, 2].map(|n| format!(r#"{{"attempt":{n},"proxy":null,"status":200}}"#)),
+        "also when an earlier attempt has asked"
+    );
     let made = Made::parse(row.result.as_deref().unwrap()).unwrap();
     assert_eq!(made.content_type.as_deref(), Some("text/plain"), "known from the attempt that asked");
     bucket
@@ -100,13 +111,54 @@ async fn what_the_bucket_did_not_take_is_sent_again_without_a_second_download() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bucket_that_denies_us_is_not_asked_again_and_the_origin_is_not_blamed() {
+async fn a_bucket_that_denies_us_or_is_not_there_is_not_asked_again() {
     let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
     bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
     let running = bench.engine.start();
-    bucket.status.store(403, Ordering::SeqCst);
-    bucket.failing.store(100, Ordering::SeqCst);
-    let (code, attempts) = bench.fails(&resource(&origin.url("/a"))).await;
-    assert_eq!((code, attempts.len(), origin.count("/a")), (Code::UploadAccessDenied, 1, 1));
+    for (path, status, said, expected) in [
+        ("/a", 403, "AccessDenied", Code::UploadAccessDenied),
+        ("/b", 404, "NoSuchBucket", Code::UploadNoBucket),
+    ] {
+        bucket.refuse(100, status, said);
+        let (code, attempts) = bench.fails(&resource(&origin.url(path))).await;
+        assert_eq!((code, attempts.len(), origin.count(path)), (expected, 1, 1), "{said}");
+    }
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_that_asks_for_time_gets_it_and_no_attempt_is_lost() {
+    let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
+    bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
+    let running = bench.engine.start();
+    bucket.refuse(1, 503, "SlowDown");
+    let wanted = Resource { bucket: Some("bucket".into()), ..resource(&origin.url("/a")) };
+    let row = bench.ended(bench.enqueue(&wanted).await).await;
+    let attempts = bench.engine.attempts(row.id).await.unwrap();
+    assert_eq!((row.state, row.attempt, origin.count("/a")), (State::Complete, 1, 1), "{attempts:#?}");
+    assert_eq!(attempts[0].code, Some(Code::UploadThrottled));
+    let held = bench.store.breaker(&Target::new("bucket:bucket").unwrap()).await.unwrap().unwrap();
+    assert!(held.breaker.throttled_until.is_some(), "the bucket waits, for everybody");
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_body_whose_parts_were_refused_is_sent_again_without_a_second_download() {
+    let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
+    let large = DownloadOptions { max_bytes: 64 << 20, ..quick() };
+    bench.engine.register(bench.workload_on(large, bucket.blobs.clone(), "bucket:bucket"));
+    let running = bench.engine.start();
+    let bytes = noise(17 << 20);
+    origin.say("/large", [Answer::Bytes(bytes.clone())]);
+    bucket.refuse(1, 500, "InternalError");
+    let wanted = Resource { bucket: Some("bucket".into()), ..resource(&origin.url("/large")) };
+    let row = bench.ended(bench.enqueue(&wanted).await).await;
+    let attempts = bench.engine.attempts(row.id).await.unwrap();
+    assert_eq!((row.state, row.attempt, origin.count("/large")), (State::Complete, 2, 1), "{attempts:#?}");
+    assert_eq!(attempts[0].code, Some(Code::UploadS3Error));
+    let made = Made::parse(row.result.as_deref().unwrap()).unwrap();
+    let (key, hash) = (Key::parse(&made.key).unwrap(), redrive_blob::Sha256::of(&bytes));
+    bucket.blobs.verify(&key, &hash).await.unwrap();
+    assert_eq!(bucket.failing.load(Ordering::SeqCst), 0);
     running.drain().await;
 }

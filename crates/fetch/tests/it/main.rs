@@ -8,10 +8,15 @@
 )]
 
 mod answers;
+mod behind;
 mod bench;
+mod blame;
 mod broken;
 mod bucket;
 mod crash;
+mod down;
+mod environment;
+mod guarded;
 mod handlers;
 mod letters;
 mod limits;
@@ -19,6 +24,7 @@ mod manifest;
 mod many;
 mod names;
 mod place_temps;
+mod polite;
 mod programs;
 mod proxies;
 mod redirects;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use redrive_engine::Code;
 use redrive_fetch::{DownloadOptions, Resolver};
@@ -22,14 +23,18 @@ fn asking(names: &NameServer) -> DownloadOptions {
 async fn a_name_that_is_not_there_is_told_from_a_server_that_is_ill() {
     let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
     let names = NameServer::start().await.unwrap();
-    let running = bench.start_with(asking(&names));
+    // Shorter than the resolver's own patience: the look-up has its own time.
+    let running =
+        bench.start_with(DownloadOptions { connect_timeout: Duration::from_millis(300), ..asking(&names) });
     let port = origin.address().port();
     names.say("empty.test", [Said::Empty]);
     names.say("ill.test", [Said::Fault]);
+    names.say("silent.test", [Said::Silence]);
     for (name, code, attempts) in [
         ("gone.test", Code::DownloadDnsNxdomain, 2),
         ("empty.test", Code::DownloadDnsNxdomain, 2),
         ("ill.test", Code::DownloadDns, 4),
+        ("silent.test", Code::DownloadDns, 4),
     ] {
         let (found, made) = bench.fails(&resource(&format!("http://{name}:{port}/a"))).await;
         assert_eq!((found, made.len()), (code, attempts), "{name}: {made:#?}");

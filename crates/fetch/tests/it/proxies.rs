@@ -12,9 +12,9 @@ use redrive_lab::names::{NameServer, Said};
 use redrive_lab::origin::{Origin, body_of, certificate};
 use redrive_lab::tunnel::{Does, Tunnel};
 
-use crate::bench::{Bench, quick, resource};
+use crate::bench::{Bench, context, quick, resource};
 
-async fn tunnels<const N: usize>() -> [Tunnel; N] {
+pub(crate) async fn tunnels<const N: usize>() -> [Tunnel; N] {
     let mut tunnels = Vec::new();
     for _ in 0..N {
         tunnels.push(Tunnel::start().await.unwrap());
@@ -23,7 +23,7 @@ async fn tunnels<const N: usize>() -> [Tunnel; N] {
 }
 
 /// One pool of these, and one that stands in.
-fn through(own: &[&Tunnel], fallback: &[&Tunnel]) -> DownloadOptions {
+pub(crate) fn through(own: &[&Tunnel], fallback: &[&Tunnel]) -> DownloadOptions {
     let urls = |tunnels: &[&Tunnel]| tunnels.iter().map(|tunnel| tunnel.url()).collect();
     let mut pools =
         BTreeMap::from([("eu".to_owned(), PoolOptions { proxies: urls(own), fallbacks: vec![] })]);
@@ -38,7 +38,7 @@ fn through(own: &[&Tunnel], fallback: &[&Tunnel]) -> DownloadOptions {
     }
 }
 
-fn by_proxy(url: &str) -> Resource {
+pub(crate) fn by_proxy(url: &str) -> Resource {
     Resource { proxy_pool: Some("eu".into()), ..resource(url) }
 }
 
@@ -129,14 +129,8 @@ async fn a_host_that_no_proxy_reaches_is_the_hosts_fault() {
     two.does(Does::Refuse(502));
     let (code, attempts) = bench.fails(&by_proxy(&origin.url("/a"))).await;
     assert_eq!((code, attempts.len()), (Code::DownloadConnect, 4));
-    let proxies: std::collections::BTreeSet<_> = attempts
-        .iter()
-        .map(|attempt| {
-            let context: serde_json::Value =
-                serde_json::from_str(attempt.context.as_deref().unwrap()).unwrap();
-            context["proxy"].as_str().unwrap().to_owned()
-        })
-        .collect();
+    let proxies: std::collections::BTreeSet<_> =
+        attempts.iter().map(|attempt| context(attempt)["proxy"].as_str().unwrap().to_owned()).collect();
     assert_eq!(proxies.len(), 2, "another one each time: {proxies:?}");
     one.does(Does::Refuse(403));
     two.does(Does::Through);

@@ -11,6 +11,8 @@ pub enum Answer {
     Bytes(Vec<u8>),
     /// The same with further headers.
     With(Vec<u8>, Vec<(String, String)>),
+    /// The right one, after this much time.
+    Slow(Duration),
     /// Another status, with headers and a body.
     Status(u16, Vec<(String, String)>, String),
     /// Nothing at all.
@@ -39,6 +41,8 @@ pub enum Answer {
     NoRange(Vec<u8>),
     /// 206 with the range of these bytes, whatever `If-Range` said.
     AnyRange(Vec<u8>),
+    /// 206 with so many bytes of the range of these bytes, and no word on how many there are in all.
+    PartOfUnknown(Vec<u8>, usize),
     /// Chunks without end, as fast as they are taken.
     Endless,
     /// A head of so many bytes.

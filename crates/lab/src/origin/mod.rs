@@ -16,6 +16,7 @@ mod wire;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpListener;
@@ -49,6 +50,24 @@ struct State {
     script: Mutex<HashMap<String, VecDeque<Answer>>>,
     heard: Mutex<Vec<Heard>>,
     connections: Mutex<usize>,
+    at_once: Mutex<AtOnce>,
+    away: AtomicBool,
+}
+
+/// Requests that are being answered.
+#[derive(Debug, Default)]
+struct AtOnce {
+    now: usize,
+    most: usize,
+}
+
+/// One of them, until it is dropped.
+struct Answering<'a>(&'a State);
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.at_once).now -= 1;
+    }
 }
 
 impl Origin {
@@ -115,6 +134,19 @@ impl Origin {
         lock(&self.state.heard).len()
     }
 
+    /// How many requests were answered at the same time at most, since the last one who asked this.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        let mut at_once = lock(&self.state.at_once);
+        let now = at_once.now;
+        std::mem::replace(&mut at_once.most, now)
+    }
+
+    /// From now on every call ends at once, or, with `false`, none does.
+    pub fn away(&self, away: bool) {
+        self.state.away.store(away, Ordering::SeqCst);
+    }
+
     /// How many connections there were.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -129,6 +161,13 @@ impl Drop for Origin {
 }
 
 impl State {
+    fn answering(&self) -> Answering<'_> {
+        let mut at_once = lock(&self.at_once);
+        at_once.now += 1;
+        at_once.most = at_once.most.max(at_once.now);
+        Answering(self)
+    }
+
     fn next(&self, path: &str) -> Answer {
         let mut script = lock(&self.script);
         let said = script.get_mut(path).and_then(|answers| match answers.len() {
@@ -143,6 +182,9 @@ async fn accept(listener: TcpListener, state: Arc<State>, tls: Option<tokio_rust
     let mut open = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         *lock(&state.connections) += 1;
+        if state.away.load(Ordering::SeqCst) {
+            continue;
+        }
         let (state, tls) = (state.clone(), tls.clone());
         open.spawn(async move {
             let _ = match tls {

@@ -41,8 +41,10 @@ pub(super) async fn serve(stream: impl Stream, state: &State) -> io::Result<()> 
     while let Some(request) = Request::read(&mut wire).await? {
         lock(&state.heard).push(Heard { request: request.clone(), at: Instant::now() });
         let answer = state.next(&request.path);
+        let answering = state.answering();
         let next = say(&mut wire, &request, answer).await?;
         wire.flush().await?;
+        drop(answering);
         if next.is_break() {
             wire.shutdown().await?;
             // What the client still says is read away: else a reset could overtake the last bytes.
@@ -57,6 +59,10 @@ async fn say(wire: &mut BufReader<impl Stream>, request: &Request, answer: Answe
     let end = Ok(Next::Break(()));
     match answer {
         Answer::Right => ranged(wire, request, &body_of(&request.path), &[]).await?,
+        Answer::Slow(wait) => {
+            tokio::time::sleep(wait).await;
+            ranged(wire, request, &body_of(&request.path), &[]).await?;
+        }
         Answer::Bytes(bytes) => ranged(wire, request, &bytes, &[]).await?,
         Answer::With(bytes, headers) => ranged(wire, request, &bytes, &headers).await?,
         Answer::Status(status, headers, body) => {
@@ -127,6 +133,13 @@ async fn say(wire: &mut BufReader<impl Stream>, request: &Request, answer: Answe
             let (from, rest) = asked(request, &bytes);
             part_head(wire, request, &bytes, from).await?;
             wire.write_all(rest).await?;
+        }
+        Answer::PartOfUnknown(bytes, most) => {
+            let (from, rest) = asked(request, &bytes);
+            let part = rest.get(..most).unwrap_or(rest);
+            let range = format!("bytes {from}-{}/*", (from + part.len()).saturating_sub(1));
+            head(wire, 206, &[tag(&bytes), ("content-range".to_owned(), range)], Some(part.len())).await?;
+            wire.write_all(part).await?;
         }
         Answer::Endless => {
             head(wire, 200, &[], None).await?;

@@ -6,7 +6,9 @@ pub(crate) mod missing;
 pub(crate) mod post;
 mod shape;
 
-use redrive_fetch::{Manifests, Places};
+use std::sync::Arc;
+
+use redrive_fetch::{Manifests, Places, Pools};
 
 pub(crate) use acts::{cancel, retry};
 pub(crate) use look::{list, one, resources};
@@ -20,4 +22,6 @@ pub struct FetchParts {
     pub manifests: Manifests,
     /// Where objects are, for whoever wants one of them.
     pub places: Places,
+    /// The proxies that downloads of this process go through, for people who want to know how they are.
+    pub pools: Arc<Pools>,
 }

@@ -1,17 +1,21 @@
 //! A batch of downloads that whoever asks may see, and what may be done with it.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use redrive_api::{FetchBatch, FetchResources, FetchSnapshot};
+use redrive_api::{FetchBatch, FetchProxy, FetchResources, FetchSnapshot};
 use redrive_engine::store::{BatchFailures, BatchRow, JobFilter, JobRow, PageRequest};
 use redrive_engine::{By, Engine};
-use redrive_fetch::{AcceptError, Accepted, Format, Handing, Manifests, Missing, Received, summary};
+use redrive_fetch::{
+    AcceptError, Accepted, Format, Handing, Manifests, Missing, Pools, ProxyState, Received, summary,
+};
 use redrive_model::{BatchId, BatchState, Code, Shown};
 
 use super::Desk;
 use crate::app::App;
+use crate::fetch::FetchParts;
 use crate::refusal::Refusal;
 use crate::session::{Session, Visit};
 
@@ -20,6 +24,7 @@ use crate::session::{Session, Visit};
 pub(crate) struct OwnedBatch {
     engine: Engine,
     manifests: Manifests,
+    pools: Arc<Pools>,
     session: Session,
     row: BatchRow,
 }
@@ -41,18 +46,23 @@ pub(crate) struct BatchPage {
 impl Desk {
     /// Who takes manifests in, where this server does.
     pub(crate) fn manifests(&self) -> Result<&Manifests, Refusal> {
+        self.fetching().map(|fetch| &fetch.manifests)
+    }
+
+    fn fetching(&self) -> Result<&FetchParts, Refusal> {
         let none =
             || Refusal::new(Code::NotFound, "This server does not fetch: it has no place for objects.");
-        self.fetch.as_ref().map(|fetch| &fetch.manifests).ok_or_else(none)
+        self.fetch.as_ref().ok_or_else(none)
     }
 
     /// A batch that this session may see; the same refusal for one of somebody else and for none.
     pub(crate) async fn batch(&self, session: &Session, id: BatchId) -> Result<OwnedBatch, Refusal> {
-        let manifests = self.manifests()?.clone();
+        let FetchParts { manifests, pools, .. } = self.fetching()?.clone();
         let row = manifests.batch(id).await?;
         match row.filter(|row| session.may_see(row.owner.as_ref())) {
             Some(row) => {
-                Ok(OwnedBatch { engine: self.engine.clone(), manifests, session: session.clone(), row })
+                let (engine, session) = (self.engine.clone(), session.clone());
+                Ok(OwnedBatch { engine, manifests, pools, session, row })
             }
             None => Err(session.missing()),
         }
@@ -108,7 +118,11 @@ impl OwnedBatch {
     /// How it is.
     pub(crate) async fn snapshot(&self) -> Result<FetchSnapshot, Refusal> {
         let snapshot = self.manifests.snapshot(&self.row).await?;
-        Ok(FetchSnapshot { owner: snapshot.owner.filter(|_| self.session.is_operator()), ..snapshot })
+        let owner = snapshot.owner.filter(|_| self.session.is_operator());
+        let pool = snapshot.proxy_pool.as_deref().filter(|_| snapshot.finished_at.is_none());
+        let states = pool.map(|pool| self.pools.states(pool)).unwrap_or_default();
+        let proxies = states.into_iter().map(|(name, state)| proxy(name, state)).collect();
+        Ok(FetchSnapshot { owner, proxies, ..snapshot })
     }
 
     /// One page of its resources.
@@ -180,4 +194,15 @@ impl FromRequestParts<App> for OwnedBatch {
             None => Err(session.missing()),
         }
     }
+}
+
+/// How a proxy is, in the wire's words.
+fn proxy(name: &str, state: ProxyState) -> FetchProxy {
+    let (state, wait) = match state {
+        ProxyState::Working => ("working", None),
+        ProxyState::LeftAlone(wait) => ("left_alone", Some(wait)),
+        ProxyState::Tried => ("tried", None),
+    };
+    let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    FetchProxy { proxy: name.to_owned(), state: state.to_owned(), wait_ms }
 }

@@ -53,7 +53,7 @@ fn manifest(ids: &[&str]) -> String {
     json!({"manifest_version": 1, "resources": resources}).to_string()
 }
 
-async fn post(
+pub(crate) async fn post(
     client: &mut Client,
     media: &str,
     body: impl Into<reqwest::Body>,

@@ -50,6 +50,7 @@ pub(crate) struct Setup {
     pub(crate) works: bool,
     pub(crate) has_gateway: bool,
     pub(crate) fetches: bool,
+    pub(crate) pools: Arc<redrive_fetch::Pools>,
     pub(crate) manifest_limits: ManifestLimits,
     pub(crate) manifest_seam: Arc<dyn redrive_blob::Seam>,
 }
@@ -82,6 +83,7 @@ impl World {
             works: true,
             has_gateway: true,
             fetches: true,
+            pools: Arc::default(),
             manifest_limits: ManifestLimits::default(),
             manifest_seam: Arc::new(redrive_blob::Seamless),
         };
@@ -113,12 +115,18 @@ impl World {
             let to = redrive_blob::Location::Folder(folder.path().join("fetched"));
             let options = ManifestOptions {
                 limits: setup.manifest_limits,
+                pools: ["asia", "eu", "us"]
+                    .iter()
+                    .filter(|name| setup.pools.has(name))
+                    .map(ToString::to_string)
+                    .collect(),
                 ..ManifestOptions::new(Destinations::new(to, BTreeMap::new()))
             };
             let usual = Place { blobs: fetched, target: redrive_model::Target::new("disk").unwrap() };
             FetchParts {
                 manifests: Manifests::new(engine.clone(), manifests, options),
                 places: Places { usual, listed: BTreeMap::new() },
+                pools: setup.pools,
             }
         });
         let (operators, made) = Operators::open(&engine, Some(TOKEN)).await.unwrap();

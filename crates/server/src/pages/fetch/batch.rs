@@ -14,6 +14,7 @@ use super::super::words::{self, number, time, time_exactly};
 use super::failures::Failures;
 use super::hosts::Hosts;
 use super::outcome::{Outcome, shown, state};
+use super::proxies;
 use super::resources::Shelf;
 use crate::app::App;
 use crate::jobs::filter;
@@ -102,6 +103,7 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
             (last_error(&snapshot))
             (failures.section(&address))
             (hosts.section(&look.breakers, look.at))
+            (proxies::section(&snapshot.proxies, look.at))
             (shelf.section(&resources))
         }
     })

@@ -6,6 +6,7 @@ mod failures;
 mod hosts;
 mod list;
 mod outcome;
+mod proxies;
 mod resources;
 
 pub(super) use acts::{cancel, hand_in, retry};

@@ -1,6 +1,9 @@
 //! The pages of fetch: addresses handed in by a form, how far a batch is, what failed, and the buttons.
 
-use super::reader::{BROWSER, Page, SCRIPT, visit};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::reader::{BROWSER, Page, SCRIPT, text, visit};
 use crate::client::Client;
 use crate::fetch::{accepted, ended};
 use crate::world::World;
@@ -145,4 +148,38 @@ async fn a_batch_that_runs_is_kept_fresh_and_can_be_stopped() {
         (snapshot["status"].as_str(), snapshot["resources_cancelled"].as_u64()),
         (Some("partial"), Some(2))
     );
+}
+
+#[tokio::test]
+async fn a_batch_tells_how_its_proxies_are_and_not_where_they_are() {
+    let pool = |url: &str, fallbacks: &[&str]| redrive_fetch::PoolOptions {
+        proxies: vec![url.to_owned()],
+        fallbacks: fallbacks.iter().map(ToString::to_string).collect(),
+    };
+    let pools = BTreeMap::from([
+        ("eu".to_owned(), pool("http://me:SECRET@proxy-one.example:3128", &["us"])),
+        ("us".to_owned(), pool("http://me:SECRET@proxy-two.example:3128", &[])),
+        ("asia".to_owned(), pool("http://me:SECRET@proxy-three.example:3128", &[])),
+    ]);
+    let pools = Arc::new(redrive_fetch::Pools::new(&pools).unwrap());
+    // Nobody works, so that the batch does not end.
+    let world = World::with(|setup| (setup.pools, setup.works) = (pools, false)).await;
+    let mut client = world.client();
+    let body = serde_json::json!({
+        "manifest_version": 1, "resources": [{"id": "a", "url": "https://a.example/1"}], "proxy_pool": "eu",
+    });
+    let answer = crate::fetch::post(&mut client, "application/json", body.to_string(), &[]).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let id = answer.json()["job_id"].as_str().unwrap().to_owned();
+    let page = visit(&mut client, &format!("/fetch/{id}")).await;
+    let rows: Vec<String> = page.all("#proxies tbody tr").into_iter().map(text).collect();
+    assert_eq!(rows, ["eu#1 works", "us#1 works"]);
+    let told = client.get(&format!("/api/fetch/{id}")).await;
+    assert_eq!(
+        told.json()["proxies"],
+        serde_json::json!([{"proxy": "eu#1", "state": "working"}, {"proxy": "us#1", "state": "working"}])
+    );
+    for said in [page.answer.text(), told.text()] {
+        assert!(!said.contains("SECRET") && !said.contains("proxy-one") && !said.contains("asia"), "{said}");
+    }
 }

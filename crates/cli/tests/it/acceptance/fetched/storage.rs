@@ -88,7 +88,8 @@ async fn killed_before_the_last_call_of_a_large_upload_nothing_is_seen_until_it_
     assert_eq!(place.keys().await, [found["key"].as_str().unwrap()], "one object");
     assert!(place.read(&world, found["key"].as_str().unwrap()).await == bytes, "the right one");
     // This S3 says of every upload that it is years old: a sweep takes it at once.
-    eventually("the first one to be given up", async || (front.count("ABORT", "large") == 1).then_some(())).await;
+    eventually("the first one to be given up", async || (front.count("ABORT", "large") == 1).then_some(()))
+        .await;
     server.stop().await;
 }
 

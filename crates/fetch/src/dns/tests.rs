@@ -1,0 +1,79 @@
+//! Against a name server on loopback that says what it is told.
+
+use redrive_lab::names::{NameServer, Said};
+
+use super::*;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// As a machine has it whose own domain and search list are `corp.lan`.
+fn in_corp(names: &NameServer, hosts: &str) -> Resolver {
+    let corp = || Name::from_utf8("corp.lan.").unwrap();
+    let servers = config_of(&[names.address()]).name_servers().to_vec();
+    let config = ResolverConfig::from_parts(Some(corp()), vec![corp()], servers);
+    let mut listed = Hosts::default();
+    listed.read_hosts_conf(hosts.as_bytes()).unwrap();
+    let mut quick = ResolverOpts::default();
+    (quick.timeout, quick.attempts) = (Duration::from_millis(100), 1);
+    Resolver::build(config, quick, listed).unwrap()
+}
+
+#[tokio::test]
+async fn a_name_means_itself_whatever_the_search_list_has() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "");
+    names.say("ill.example", [Said::Fault]);
+    names.say("silent.example", [Said::Silence]);
+    for name in ["ill.example", "silent.example", "gone.example", "short"] {
+        names.say(&format!("{name}.corp.lan"), [Said::Addresses(vec![ip("10.9.9.9")], 60)]);
+    }
+    for name in ["ill.example", "silent.example"] {
+        let found = resolver.lookup(name).await;
+        assert!(matches!(found, Err(LookupError::Failed(_))), "{name}: {found:?}");
+    }
+    for name in ["gone.example", "gone.example.", "short"] {
+        assert_eq!(resolver.lookup(name).await, Err(LookupError::NoSuchName), "{name}");
+    }
+    for name in ["ill.example", "silent.example", "gone.example", "short"] {
+        assert_eq!(names.asked(&format!("{name}.corp.lan")), 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_one_kind_and_a_fault_of_the_other_is_a_fault() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "");
+    for (name, four, six) in
+        [("six.example", Said::Empty, Said::Fault), ("four.example", Said::Fault, Said::Empty)]
+    {
+        names.say_each(name, four, six);
+        let found = resolver.lookup(name).await;
+        assert!(matches!(found, Err(LookupError::Failed(_))), "{name}: {found:?}");
+    }
+    let here = Said::Addresses(vec![ip("192.0.2.1"), ip("2001:db8::1")], 0);
+    names.say_each("half.example", here.clone(), Said::Fault);
+    assert_eq!(resolver.lookup("half.example").await, Ok(vec![ip("192.0.2.1")]));
+    names.say("both.example", [here]);
+    assert_eq!(resolver.lookup("both.example").await, Ok(vec![ip("192.0.2.1"), ip("2001:db8::1")]));
+}
+
+#[tokio::test]
+async fn what_the_hosts_file_lists_is_asked_of_nobody() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "192.0.2.7 printer office.example\n2001:db8::7 office.example\n");
+    names.say("printer", [Said::Silence]);
+    assert_eq!(resolver.lookup("printer").await, Ok(vec![ip("192.0.2.7")]));
+    assert_eq!(resolver.lookup("Office.Example").await, Ok(vec![ip("192.0.2.7"), ip("2001:db8::7")]));
+    assert_eq!((names.asked("printer"), names.asked("office.example")), (0, 0));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_name_is_none() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "");
+    let long = "x".repeat(64);
+    assert_eq!(resolver.lookup(&format!("{long}.example")).await, Err(LookupError::NoSuchName));
+    assert_eq!(resolver.lookup("a..example").await, Err(LookupError::NoSuchName));
+}
