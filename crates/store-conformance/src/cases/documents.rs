@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redrive_model::{Code, JobId, LeaseToken};
 use redrive_store::PageRequest;
 use redrive_store::intake::{
-    Began, DocumentChange, DocumentFilter, DocumentRow, Hold, IntakeStore, MoveEnd, MoveRow, MoveState,
+    Began, DocumentChange, DocumentFilter, DocumentRow, Held, Hold, IntakeStore, MoveEnd, MoveRow, MoveState,
     NewDocument, NewMove, Stage, TakenIn,
 };
 
@@ -32,6 +32,13 @@ fn to(document: JobId, token: i64, to: &str, why: &str) -> NewMove {
 
 async fn row(intake: &Arc<dyn IntakeStore>, id: JobId) -> DocumentRow {
     intake.document(id).await.unwrap().unwrap()
+}
+
+async fn hold(intake: &Arc<dyn IntakeStore>, id: JobId, token: i64) -> Held {
+    match intake.take_hold(id, LeaseToken(token)).await.unwrap() {
+        Hold::Held(held) => *held,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn open(began: Began) -> MoveRow {
@@ -94,7 +101,9 @@ pub async fn a_newer_attempt_shuts_older_ones_out(h: &dyn Harness) {
     let id = k.id();
     assert_eq!(intake.take_hold(id, LeaseToken(1)).await.unwrap(), Hold::NotFound);
     intake.take_in(vec![new(id, "x.pdf")]).await.unwrap();
-    let Hold::Held(held, None) = intake.take_hold(id, LeaseToken(2)).await.unwrap() else { panic!() };
+    let held = hold(&intake, id, 2).await;
+    assert_eq!(held.open, None);
+    let held = held.document;
     assert_eq!((held.stage, held.run), (Stage::Processing, LeaseToken(2)));
     assert!(matches!(intake.take_hold(id, LeaseToken(2)).await.unwrap(), Hold::Held(..)), "the same again");
     assert_eq!(intake.take_hold(id, LeaseToken(1)).await.unwrap(), Hold::Lost);
@@ -104,8 +113,7 @@ pub async fn a_newer_attempt_shuts_older_ones_out(h: &dyn Harness) {
     assert_eq!(row(&intake, id).await.sha256, None);
     // What has ended stays so when somebody looks at it again.
     assert!(intake.change_document(id, LeaseToken(2), DocumentChange::stage(Stage::Done)).await.unwrap());
-    let Hold::Held(held, _) = intake.take_hold(id, LeaseToken(3)).await.unwrap() else { panic!() };
-    assert_eq!(held.stage, Stage::Done);
+    assert_eq!(hold(&intake, id, 3).await.document.stage, Stage::Done);
 }
 
 /// A change says what it changes, and leaves the rest.
@@ -156,8 +164,7 @@ pub async fn a_move_is_an_intent_that_anybody_can_finish(h: &dyn Harness) {
         Began::Other(first.clone()),
         "the open one comes first"
     );
-    let Hold::Held(_, Some(held)) = intake.take_hold(id, LeaseToken(5)).await.unwrap() else { panic!() };
-    assert_eq!(held, first, "whoever takes hold hears of it");
+    assert_eq!(hold(&intake, id, 5).await.open, Some(first.clone()), "whoever takes hold hears of it");
     assert_eq!(intake.open_moves(ROOT, 0, 10).await.unwrap(), vec![first.clone()]);
     assert!(intake.open_moves(ROOT, first.number, 10).await.unwrap().is_empty());
     assert!(intake.open_moves("file:///elsewhere", 0, 10).await.unwrap().is_empty());

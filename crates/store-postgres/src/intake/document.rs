@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use redrive_model::{JobId, LeaseToken, Timestamp, instant};
 use redrive_store::Page;
 use redrive_store::intake::{
-    DocumentChange, DocumentFilter, DocumentRow, Hold, NewDocument, Stage, TakenIn, Told,
+    DocumentChange, DocumentFilter, DocumentRow, Held, Hold, NewDocument, Stage, TakenIn, Told,
 };
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -104,7 +104,7 @@ pub(super) async fn take_hold(inner: &Inner, id: JobId, token: LeaseToken) -> sq
     Ok(match row {
         None => Hold::NotFound,
         Some(_) if !held => Hold::Lost,
-        Some(row) => Hold::Held(Box::new(row), open),
+        Some(document) => Hold::Held(Box::new(Held { document, open })),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use redrive_model::{JobId, LeaseToken};
 use redrive_store::intake::{
-    DocumentChange, DocumentFilter, DocumentRow, Hold, NewDocument, Stage, TakenIn, Told,
+    DocumentChange, DocumentFilter, DocumentRow, Held, Hold, NewDocument, Stage, TakenIn, Told,
 };
 use redrive_store::{Page, PageRequest, Result};
 use rusqlite::{Connection, Row, params};
@@ -60,11 +60,11 @@ pub(super) fn take_in(tx: &Tx<'_>, new: &NewDocument) -> Result<TakenIn> {
 
 pub(super) fn take_hold(tx: &Tx<'_>, id: JobId, token: LeaseToken) -> Result<Hold> {
     let held = execute(tx.conn, sql::HOLD_DOCUMENT, params![blob(id.as_uuid()), token.0, tx.now])?;
-    let Some(row) = find(tx.conn, id)? else { return Ok(Hold::NotFound) };
+    let Some(document) = find(tx.conn, id)? else { return Ok(Hold::NotFound) };
     if held == 0 {
         return Ok(Hold::Lost);
     }
-    Ok(Hold::Held(Box::new(row), moves::open_of(tx.conn, id)?))
+    Ok(Hold::Held(Box::new(Held { document, open: moves::open_of(tx.conn, id)? })))
 }
 
 pub(super) fn change(tx: &Tx<'_>, id: JobId, token: LeaseToken, change: &DocumentChange) -> Result<bool> {

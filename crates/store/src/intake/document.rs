@@ -137,11 +137,20 @@ pub struct DocumentRow {
     pub updated_at: Timestamp,
 }
 
+/// A document in the hands of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The document.
+    pub document: DocumentRow,
+    /// A move of it that was not finished.
+    pub open: Option<MoveRow>,
+}
+
 /// What an attempt finds when it takes hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
-    /// The document, and the move of it that is still open.
-    Held(Box<DocumentRow>, Option<MoveRow>),
+    /// It is held.
+    Held(Box<Held>),
     /// A newer attempt has it.
     Lost,
     /// There is no such document.

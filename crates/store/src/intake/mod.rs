@@ -15,7 +15,7 @@ use crate::{Page, PageRequest, Result};
 
 pub use digest::{Delivery, DeliveryState, DigestItem, Notification, Told, ToldNow, validate_notification};
 pub use document::{
-    DocumentChange, DocumentFilter, DocumentRow, Hold, NewDocument, Stage, TakenIn, validate_document,
+    DocumentChange, DocumentFilter, DocumentRow, Held, Hold, NewDocument, Stage, TakenIn, validate_document,
 };
 pub use moves::{Began, MoveEnd, MoveRow, MoveState, NewMove};
 pub use record::{FailureRecord, RecordFilter};
