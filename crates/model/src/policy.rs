@@ -142,7 +142,11 @@ impl Policy {
     pub const fn ends_at_once(&self, code: Code) -> bool {
         let lost = matches!(
             code,
-            Code::SystemUndecodable | Code::SourceMissing | Code::SourceChanged | Code::Expired | Code::Cancelled
+            Code::SystemUndecodable
+                | Code::SourceMissing
+                | Code::SourceChanged
+                | Code::Expired
+                | Code::Cancelled
         );
         !self.is_permanent() && (lost || !self.retry_all)
     }

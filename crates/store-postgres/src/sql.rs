@@ -138,6 +138,7 @@ statements! {
     lanes
     last_failures
     leases_of
+    live_documents
     lock_batches
     lock_document
     lock_ramps

@@ -27,6 +27,7 @@ statements! {
     INSERT_DOCUMENT = "insert_document";
     INSERT_MOVE = "insert_move";
     INSERT_RECORD = "insert_record";
+    LIVE_DOCUMENTS = "live_documents";
     LOSE_DOCUMENT = "lose_document";
     A_MOVE = "a_move";
     MOVES_OF = "moves_of";

@@ -287,7 +287,8 @@ fn a_policy_may_retry_what_the_registry_would_not() {
     for code in [Code::NotPdf, Code::Gw4xx, Code::IoError, Code::HandlerFailed] {
         for attempt in 1..=4 {
             let job = JobFacts { attempt, spent: spent_on(code, attempt - 1), ..JobFacts::default() };
-            let decided = decide(Outcome::Failed { code, retry_after: None }, &job, &policy, job.queued_at, 0);
+            let decided =
+                decide(Outcome::Failed { code, retry_after: None }, &job, &policy, job.queued_at, 0);
             let again = matches!(decided.step, NextStep::Requeue { why: Requeue::Retry, .. });
             assert_eq!(again, attempt < 4, "{} at attempt {attempt}: {decided:?}", code.name());
         }

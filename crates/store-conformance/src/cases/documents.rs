@@ -234,6 +234,7 @@ pub async fn documents_are_listed_and_counted(h: &dyn Harness) {
     let elsewhere = NewDocument { root: "s3://elsewhere".into(), ..new(k.id(), "0.pdf") };
     intake.take_in(vec![elsewhere]).await.unwrap();
     assert_eq!(intake.document_counts(ROOT).await.unwrap(), [(Stage::Failed, 3), (Stage::Waiting, 4)]);
+    assert_eq!(intake.live_documents(ROOT).await.unwrap(), 4);
     let all = DocumentFilter { root: ROOT.into(), ..DocumentFilter::default() };
     let listed = |filter: DocumentFilter| {
         let intake = intake.clone();

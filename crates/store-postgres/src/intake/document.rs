@@ -159,6 +159,11 @@ pub(super) async fn counts(inner: &Inner, root: &str) -> sqlx::Result<Vec<(Stage
     rows.iter().map(|r| Ok((row::word(r, 0, Stage::parse)?, row::many(r, 1)?))).collect()
 }
 
+pub(super) async fn live(inner: &Inner, root: &str) -> sqlx::Result<u64> {
+    let row = sqlx::query(inner.sql.live_documents.text()).bind(root).fetch_one(&inner.pool).await?;
+    row::many(&row, 0)
+}
+
 pub(super) async fn forget(inner: &Inner, before: Timestamp, limit: usize) -> sqlx::Result<u64> {
     let mut forgotten = 0;
     for statement in [&inner.sql.forget_documents, &inner.sql.forget_records] {

@@ -42,6 +42,10 @@ impl IntakeStore for PostgresStore {
         repeating!(document::counts(self.inner(), root))
     }
 
+    async fn live_documents(&self, root: &str) -> Result<u64> {
+        repeating!(document::live(self.inner(), root))
+    }
+
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold> {
         repeating!(document::take_hold(self.inner(), id, token))
     }

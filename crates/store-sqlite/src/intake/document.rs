@@ -111,6 +111,11 @@ pub(super) fn counts(conn: &Connection, root: &str) -> Result<Vec<(Stage, u64)>>
     })
 }
 
+pub(super) fn live(conn: &Connection, root: &str) -> Result<u64> {
+    let count = find_row(conn, sql::LIVE_DOCUMENTS, params![root], |row| row::many(row, 0))?;
+    Ok(count.unwrap_or_default())
+}
+
 pub(super) fn forget(tx: &Tx<'_>, before: i64, limit: usize) -> Result<u64> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let documents = execute(tx.conn, sql::FORGET_DOCUMENTS, params![before, limit])?;

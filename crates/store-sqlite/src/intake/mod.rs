@@ -45,6 +45,11 @@ impl IntakeStore for SqliteStore {
         self.read(move |conn| document::counts(conn, &root)).await
     }
 
+    async fn live_documents(&self, root: &str) -> Result<u64> {
+        let root = root.to_owned();
+        self.read(move |conn| document::live(conn, &root)).await
+    }
+
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold> {
         self.write(Undo::Savepoint, move |tx| document::take_hold(tx, id, token)).await
     }

@@ -40,6 +40,9 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// How many documents of a root are in each stage, zero left out.
     async fn document_counts(&self, root: &str) -> Result<Vec<(Stage, u64)>>;
 
+    /// How many documents of a root wait or run: cheap, however many have ended.
+    async fn live_documents(&self, root: &str) -> Result<u64>;
+
     /// An attempt takes hold of its document: whoever has an older token may change and move nothing any more.
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold>;
 
