@@ -54,6 +54,7 @@ pub mod room;
 mod s3;
 mod scratch;
 mod seam;
+pub mod shelf;
 mod sweep;
 mod temp;
 mod upload;

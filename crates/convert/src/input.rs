@@ -3,10 +3,8 @@
 use redrive_blob::{Key, KeyError, Sha256};
 use redrive_engine::model::JobId;
 use redrive_engine::{Input, Target};
+use redrive_gateway_client::TARGET;
 use serde::{Deserialize, Serialize};
-
-/// The target that the breaker of conversions watches.
-pub const TARGET: &str = "gateway";
 
 /// A PDF that is stored, and how it is to be converted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

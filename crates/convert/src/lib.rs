@@ -13,17 +13,13 @@
 //! What is deliberately absent: a retry. A gateway that fails is a [`Failure`](redrive_engine::Failure) with a code; policy,
 //! budgets and breaker are the engine's.
 
-mod check;
-mod gateway;
 mod handler;
 mod input;
-mod legal;
 mod made;
 mod retention;
 
-pub use check::{CheckError, check};
-pub use gateway::{Answer, Ask, Gateway, GatewayError, GatewayOptions, Mapping};
 pub use handler::{Convert, ConvertOptions};
-pub use input::{Pdf, TARGET, result_key, source_key};
+pub use input::{Pdf, result_key, source_key};
 pub use made::Made;
+pub use redrive_gateway_client::{Gateway, GatewayError, GatewayOptions, Mapping, TARGET};
 pub use retention::{Kept, Retention, RetentionOptions};

@@ -38,6 +38,8 @@ pub(crate) struct Left {
     pub(crate) reference: Option<String>,
     /// How many bytes that has.
     pub(crate) bytes: u64,
+    /// Most charged executions, where the handler knows better than its policy.
+    pub(crate) cap: Option<u32>,
 }
 
 impl Context {
@@ -219,6 +221,12 @@ impl Context {
     /// Says how many bytes the result has; the batch that the job belongs to adds them up.
     pub fn set_result_bytes(&self, bytes: u64) {
         self.left().bytes = bytes;
+    }
+
+    /// Says how often this job may be executed, for what is decided when this attempt ends: where that number can be changed while
+    /// the program runs. An attempt that ends its process is decided by the policy.
+    pub fn set_max_attempts(&self, cap: u32) {
+        self.left().cap = Some(cap.max(1));
     }
 
     pub(crate) fn take_left(&self) -> Left {

@@ -301,10 +301,10 @@ impl Decider<'_> {
                 );
             }
             Class::Throttled => return self.throttled(retry_after),
-            Class::Permanent | Class::Request if !self.policy.is_permanent() => {
+            Class::Permanent | Class::Request if self.policy.ends_at_once(code) => {
                 let reason = match code {
                     Code::SystemUndecodable => DeadReason::Undecodable,
-                    Code::SourceMissing | Code::Expired => DeadReason::Expired,
+                    Code::SourceMissing | Code::SourceChanged | Code::Expired => DeadReason::Expired,
                     _ => DeadReason::NonRetryable,
                 };
                 return give_up(reason, None, Rule::NotRetryable);

@@ -27,6 +27,10 @@ pub struct Policy {
     /// Retries per code, over what the registry says.
     #[serde(default)]
     pub code_caps: BTreeMap<Code, u32>,
+    /// Whatever failed is tried again up to the cap on attempts, also what the registry calls permanent and what it would try once. Only
+    /// what cannot come back ends at once: a source that is gone or another one, an input that cannot be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retry_all: bool,
     /// From enqueue to giving up, whatever the attempts: looked at when a try ends and before the next one starts. A job that
     /// is held meanwhile is given up when its turn comes.
     #[serde(default)]
@@ -61,6 +65,7 @@ impl Policy {
             backoff,
             budgets: BTreeMap::new(),
             code_caps: BTreeMap::new(),
+            retry_all: false,
             deadline: None,
             throttle_deadline: DAY,
             retry_after_cap: Duration::from_secs(3600),
@@ -127,8 +132,23 @@ impl Policy {
     pub fn retries_of(&self, code: Code) -> Retries {
         match self.code_caps.get(&code) {
             Some(n) => Retries::AtMost(*n),
+            None if self.retry_all => Retries::Policy,
             None => code.entry().retries,
         }
+    }
+
+    /// Whether a failure of a class that is not retried ends the job at once.
+    #[must_use]
+    pub const fn ends_at_once(&self, code: Code) -> bool {
+        let lost = matches!(
+            code,
+            Code::SystemUndecodable
+                | Code::SourceMissing
+                | Code::SourceChanged
+                | Code::Expired
+                | Code::Cancelled
+        );
+        !self.is_permanent() && (lost || !self.retry_all)
     }
 
     /// A short name for exactly these numbers, recorded with every attempt: a changed policy applies to attempts that

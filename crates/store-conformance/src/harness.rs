@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use redrive_model::Timestamp;
 use redrive_store::Store;
+use redrive_store::intake::IntakeStore;
 
 /// Which database is under test, for the few cases that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,9 @@ pub trait Harness: Send + Sync {
 
     /// The store.
     fn store(&self) -> Arc<dyn Store>;
+
+    /// The same store, where documents live.
+    fn intake(&self) -> Arc<dyn IntakeStore>;
 
     /// A second handle on the same data: another process's on Postgres, the same one on SQLite.
     async fn second(&self) -> Arc<dyn Store>;

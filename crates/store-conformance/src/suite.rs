@@ -117,6 +117,23 @@ macro_rules! suite {
                 a_running_member_may_split_itself,
                 dead_letters_are_walked_oldest_first_up_to_an_offset,
             }
+            documents {
+                a_file_is_taken_in_once,
+                many_who_take_a_file_in_make_one_document,
+                a_newer_attempt_shuts_older_ones_out,
+                a_document_keeps_what_a_change_does_not_name,
+                a_move_is_an_intent_that_anybody_can_finish,
+                a_move_whose_name_is_taken_goes_elsewhere,
+                what_a_person_took_away_is_gone,
+                documents_are_listed_and_counted,
+                documents_are_forgotten_after_their_jobs,
+            }
+            told {
+                failure_records_are_kept_and_found,
+                an_owner_is_told_what_is_new_and_what_recovered,
+                deliveries_are_noted_and_listed,
+                notifications_are_set_and_removed,
+            }
             event {
                 e9_every_transition_leaves_its_event,
                 a_requeue_is_told_by_its_kind,

@@ -6,6 +6,7 @@
 mod error;
 mod horizon;
 mod hot;
+mod intake;
 mod lanes;
 mod migrate;
 mod options;

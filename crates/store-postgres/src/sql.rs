@@ -72,6 +72,7 @@ statements! {
     beat
     breakers
     cancel
+    change_document
     change_setting
     claim
     claim_chosen
@@ -86,7 +87,15 @@ statements! {
     dead_of_job
     delete_batches
     delete_setting
+    deliveries
+    delivery
     discard
+    displace_document
+    document
+    document_counts
+    documents
+    documents_at
+    end_move
     end_session
     enqueue
     enqueue_for
@@ -99,21 +108,28 @@ statements! {
     expired
     extend
     fail
+    failure_records
     few_queued
     find_existing
     find_idempotency
     find_lane
     find_twin
     first_setting
+    forget_documents
     forget_keys
+    forget_records
     forget_sessions
     forget_workers
     fresh_xid
     give_up
     group_state
     groups
+    hold_document
     insert_breaker
+    insert_document
     insert_idempotency
+    insert_move
+    insert_record
     intern_lane
     job
     job_events
@@ -122,21 +138,31 @@ statements! {
     lanes
     last_failures
     leases_of
+    live_documents
     lock_batches
+    lock_document
     lock_ramps
     lookup
+    lose_document
     mark_late
+    a_move
     move_group
+    moves_of
     next_due
     note_act
+    note_delivery
+    notifications
     now
     oldest_xid
     open_batch
+    open_move
+    open_moves
     open_session
     outcomes
     owner_counts
     paused
     payloads
+    place_document
     processing_by_lane
     prune_attempts
     publish
@@ -144,6 +170,8 @@ statements! {
     purge_events
     purge_scan
     queue_of_lanes
+    redirect_move
+    remove_notification
     replay_counts
     report_progress
     requeue
@@ -153,13 +181,18 @@ statements! {
     save_state
     session
     set_idempotency_reply
+    set_notification
     set_setting
     settings
     share_batches
     swap_breaker
     tallies
+    tell_document
+    tell_records
     touch_session
     uncount_batch_failures
+    untold
+    untold_owners
     update_batches
     waits_alone
     workers

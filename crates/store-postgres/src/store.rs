@@ -108,6 +108,10 @@ impl PostgresStore {
         publish(&self.inner, tx, events).await.map_err(store_error)
     }
 
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
     /// A connection with the settings that the hot verbs have.
     #[cfg(test)]
     pub(crate) async fn plain_connection(&self) -> sqlx::Result<PgConnection> {

@@ -3,6 +3,7 @@
 //! One process works on a file at a time; a second one may read it. Every acknowledged write has been fsynced.
 
 mod error;
+mod intake;
 mod lanes;
 mod lock;
 mod open;

@@ -18,8 +18,11 @@ const APPLICATION_ID: i64 = 0x5244_5256;
 /// Schemas of another epoch are refused.
 pub(crate) const EPOCH: i64 = 1;
 /// The minors of this epoch, in order. Each one only adds.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/1_floor.sql"), include_str!("../migrations/2_batches.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/1_floor.sql"),
+    include_str!("../migrations/2_batches.sql"),
+    include_str!("../migrations/3_documents.sql"),
+];
 /// A larger file is checked in the background.
 pub(crate) const CHECK_AT_ONCE: u64 = 64 << 20;
 const NETWORK_FILE_SYSTEMS: &[&str] =

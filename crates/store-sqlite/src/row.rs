@@ -47,6 +47,11 @@ pub(crate) fn opt_at(row: &Row<'_>, n: usize) -> Result<Option<Timestamp>> {
     Ok(row.get::<_, Option<i64>>(n)?.map(instant::from_millis))
 }
 
+/// A number that is never negative.
+pub(crate) fn many(row: &Row<'_>, n: usize) -> Result<u64> {
+    row.get::<_, i64>(n).map(|value| u64::try_from(value).unwrap_or(0))
+}
+
 pub(crate) fn owner(row: &Row<'_>, n: usize) -> Result<Option<Owner>> {
     row.get::<_, Option<String>>(n)?
         .map(|text| Owner::new(text).map_err(|e| bad(n, &e.to_string())))

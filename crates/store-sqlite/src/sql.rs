@@ -11,6 +11,38 @@ macro_rules! statements {
 }
 
 statements! {
+    CHANGE_DOCUMENT = "change_document";
+    DELIVERIES = "deliveries";
+    DELIVERY = "delivery";
+    DISPLACE_DOCUMENT = "displace_document";
+    DOCUMENT = "document";
+    DOCUMENT_AT = "document_at";
+    DOCUMENT_COUNTS = "document_counts";
+    DOCUMENTS = "documents";
+    END_MOVE = "end_move";
+    FAILURE_RECORDS = "failure_records";
+    FORGET_DOCUMENTS = "forget_documents";
+    FORGET_RECORDS = "forget_records";
+    HOLD_DOCUMENT = "hold_document";
+    INSERT_DOCUMENT = "insert_document";
+    INSERT_MOVE = "insert_move";
+    INSERT_RECORD = "insert_record";
+    LIVE_DOCUMENTS = "live_documents";
+    LOSE_DOCUMENT = "lose_document";
+    A_MOVE = "a_move";
+    MOVES_OF = "moves_of";
+    NOTE_DELIVERY = "note_delivery";
+    NOTIFICATIONS = "notifications";
+    OPEN_MOVE = "open_move";
+    OPEN_MOVES = "open_moves";
+    PLACE_DOCUMENT = "place_document";
+    REDIRECT_MOVE = "redirect_move";
+    REMOVE_NOTIFICATION = "remove_notification";
+    SET_NOTIFICATION = "set_notification";
+    TELL_DOCUMENT = "tell_document";
+    TELL_RECORDS = "tell_records";
+    UNTOLD = "untold";
+    UNTOLD_OWNERS = "untold_owners";
     ATTEMPT_OUTCOME = "attempt_outcome";
     ATTEMPTS = "attempts";
     BATCH = "batch";

@@ -125,7 +125,7 @@ impl SqliteStore {
         self.write_work(Undo::Savepoint, move |tx| work(&mut Transaction { tx })).await
     }
 
-    async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         undo: Undo,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
@@ -153,7 +153,7 @@ impl SqliteStore {
         self.work.notify_one();
     }
 
-    async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {

@@ -16,6 +16,7 @@ mod enqueue;
 mod error;
 mod event;
 mod finish;
+pub mod intake;
 mod queue;
 mod read;
 mod retention;
@@ -35,7 +36,7 @@ pub use event::{Event, EventKind, NewEvent};
 pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, validate_state};
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
-    AttemptRow, BatchCursor, BatchFailures, BatchFilter, BatchRow, Counts, DeadFilter, DeadRow, DeadState,
+    AttemptRow, BatchFailures, BatchFilter, BatchRow, Behind, Counts, DeadFilter, DeadRow, DeadState,
     GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page, PageRequest, StateCount,
 };
 pub use retention::{Purge, Purged};

@@ -237,28 +237,28 @@ pub struct BatchFilter {
     pub owner: Option<Owner>,
 }
 
-/// Where a page of batches ended.
+/// Where a list that is sorted by an instant and an id goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BatchCursor {
-    /// When the last one was opened.
-    pub created_at: Timestamp,
+pub struct Behind<T> {
+    /// The instant of the last row.
+    pub at: Timestamp,
     /// Which one it was.
-    pub id: BatchId,
+    pub id: T,
 }
 
-impl std::fmt::Display for BatchCursor {
+impl<T: std::fmt::Display> std::fmt::Display for Behind<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}_{}", instant::to_millis(self.created_at), self.id)
+        write!(f, "{}_{}", instant::to_millis(self.at), self.id)
     }
 }
 
-impl std::str::FromStr for BatchCursor {
+impl<T: std::str::FromStr> std::str::FromStr for Behind<T> {
     type Err = ();
 
     fn from_str(text: &str) -> std::result::Result<Self, ()> {
         let (at, id) = text.split_once('_').ok_or(())?;
         let at: i64 = at.parse().map_err(drop)?;
-        Ok(Self { created_at: instant::from_millis(at), id: id.parse().map_err(drop)? })
+        Ok(Self { at: instant::from_millis(at), id: id.parse().map_err(drop)? })
     }
 }
 
@@ -266,8 +266,7 @@ impl Page<BatchRow> {
     /// One part of a list of batches, where `more` says that the page is full.
     #[must_use]
     pub fn of_batches(rows: Vec<BatchRow>, more: bool) -> Self {
-        let next =
-            rows.last().filter(|_| more).map(|row| BatchCursor { created_at: row.created_at, id: row.id });
+        let next = rows.last().filter(|_| more).map(|row| Behind { at: row.created_at, id: row.id });
         Self { next: next.map(|cursor| cursor.to_string()), rows }
     }
 }

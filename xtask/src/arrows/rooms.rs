@@ -46,6 +46,7 @@ const ENGINE: &str = "redrive-engine";
 const BLOB: &str = "redrive-blob";
 const DOOR: &str = "redrive-door";
 const GATEWAY: &str = "redrive-gateway";
+const CLIENT: &str = "redrive-gateway-client";
 const CONVERT: &str = "redrive-convert";
 const FETCH: &str = "redrive-fetch";
 const INTAKE: &str = "redrive-intake";
@@ -67,10 +68,21 @@ const ROOMS: &[Room] = &[
     Room { name: BLOB, uses: &[MODEL, STORE], tests_use: &[SQLITE, POSTGRES] },
     Room { name: DOOR, uses: &[], tests_use: &[] },
     Room { name: GATEWAY, uses: &[MODEL, DOOR], tests_use: &[] },
-    Room { name: CONVERT, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
+    // Two workloads ask a gateway, and neither knows the other.
+    Room { name: CLIENT, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[] },
+    Room {
+        name: CONVERT,
+        uses: &[MODEL, STORE, ENGINE, BLOB, CLIENT],
+        tests_use: &[SQLITE, POSTGRES, GATEWAY],
+    },
     // It tells about its batches in the words of the wire: a server and a command line say the same.
     Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB, API], tests_use: &[SQLITE, POSTGRES, LAB] },
-    Room { name: INTAKE, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[SQLITE, POSTGRES, GATEWAY] },
+    // Its digests and reports are written by notify, which knows nothing of documents.
+    Room {
+        name: INTAKE,
+        uses: &[MODEL, STORE, ENGINE, BLOB, CLIENT, NOTIFY],
+        tests_use: &[SQLITE, POSTGRES, GATEWAY, LAB],
+    },
     Room { name: NOTIFY, uses: &[MODEL, STORE, ENGINE], tests_use: &[SQLITE, POSTGRES] },
     Room { name: API, uses: &[MODEL], tests_use: &[] },
     Room {

@@ -108,7 +108,7 @@ pub(crate) async fn record(
 ) {
     let rules = &*registered.rules;
     let now = instant::after(claimed.claimed_at, since.elapsed());
-    let mut decision = match claimed.max_attempts {
+    let mut decision = match left.cap.or(claimed.max_attempts) {
         // This job has a cap of its own.
         Some(cap) if rules.policy.max_attempts != Some(cap) => {
             let policy = redrive_model::Policy { max_attempts: Some(cap), ..rules.policy.clone() };

@@ -77,6 +77,22 @@ async fn a_failure_is_retried_and_a_dead_letter_tells_why() {
     assert_eq!(dead, [(refused, DeadReason::NonRetryable), (exhausted, DeadReason::Exhausted)]);
 }
 
+/// A number that can be changed while the program runs is the handler's to say, both ways.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_may_say_how_often_its_job_is_executed() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    engine.register(Does::new(|ctx, task| async move {
+        ctx.set_max_attempts(u32::try_from(task.n).unwrap());
+        Err(Failure::new(Code::GwUnavailable, "never"))
+    }));
+    let _running = engine.start();
+    for n in [1, 2, 5] {
+        let id = engine.enqueue(&Task::n(n)).await.unwrap();
+        assert_eq!(u64::from(bench.until(id, State::Failed).await.attempt), n);
+    }
+}
+
 /// Also covers: M13, K7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_is_a_failure_and_others_are_not_harmed() {

@@ -279,3 +279,31 @@ fn what_never_started_is_given_back_however_often() {
         assert!(why.keeps_place());
     }
 }
+
+/// A folder's owner mends a file between two runs, so intake tries everything again; what is not there any more it does not.
+#[test]
+fn a_policy_may_retry_what_the_registry_would_not() {
+    let policy = Policy { retry_all: true, ..Policy::reliability().with_max_retries(3) };
+    for code in [Code::NotPdf, Code::Gw4xx, Code::IoError, Code::HandlerFailed] {
+        for attempt in 1..=4 {
+            let job = JobFacts { attempt, spent: spent_on(code, attempt - 1), ..JobFacts::default() };
+            let decided =
+                decide(Outcome::Failed { code, retry_after: None }, &job, &policy, job.queued_at, 0);
+            let again = matches!(decided.step, NextStep::Requeue { why: Requeue::Retry, .. });
+            assert_eq!(again, attempt < 4, "{} at attempt {attempt}: {decided:?}", code.name());
+        }
+    }
+    for code in [Code::SourceMissing, Code::SourceChanged, Code::SystemUndecodable] {
+        let job = JobFacts { attempt: 1, ..JobFacts::default() };
+        let decided = decide(Outcome::Failed { code, retry_after: None }, &job, &policy, job.queued_at, 0);
+        assert_eq!(decided.because, Rule::NotRetryable, "{}", code.name());
+    }
+}
+
+fn spent_on(code: Code, times: u32) -> Spent {
+    let mut spent = Spent::default();
+    for _ in 0..times {
+        spent.spend(code.name());
+    }
+    spent
+}

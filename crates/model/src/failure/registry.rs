@@ -199,6 +199,10 @@ registry! {
         "The file this job works on is gone.",
         "We do not retry without it.",
         "Upload it again.";
+    SourceChanged "SOURCE_CHANGED" Storage Permanent SourceChanged 409 (None) Attempts
+        "The file was replaced by another one while it was being worked on.",
+        "We stop working on the old one; the new one is taken in as a document of its own.",
+        "Nothing, if you replaced it on purpose; else put the right file into queue/ again.";
     ResultCorrupt "RESULT_CORRUPT" Storage Transient IoError 500 (AtMost(1)) Attempts
         "A stored result did not match its checksum.",
         "It is not handed out; we make it again.",
@@ -375,6 +379,10 @@ registry! {
         "The attempt ran longer than an attempt may.",
         "It was stopped; we’ll retry.",
         "If it stays failed, tell the operator the job’s id.";
+    Cancelled "CANCELLED" System Permanent Cancelled 409 (None) Attempts
+        "Somebody stopped it.",
+        "Nothing more is done with it; what was handed in is kept.",
+        "Start it again if that was not meant.";
     SystemWorkerLost "SYSTEM_WORKER_LOST" System Crash Unknown 500 (Policy) Attempts
         "The process that ran this job ended unexpectedly.",
         "The job runs again; after a second crash it runs alone.",

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use redrive_api::{FetchList, FetchResources, FetchSnapshot, ListQuery, PageQuery, Problem, ResourceQuery};
-use redrive_engine::store::BatchCursor;
+use redrive_engine::BatchId;
+use redrive_engine::store::Behind;
 use redrive_model::Code;
 
 use crate::app::App;
@@ -28,7 +29,7 @@ pub(crate) async fn list(
 pub(crate) async fn batches(app: &App, session: &Session, query: Option<&str>) -> Result<FetchList, Refusal> {
     let mut asked = only(query, false, "The query can hold limit and cursor.")?;
     let cursor = asked.cursor.take().filter(|cursor| !cursor.is_empty());
-    if cursor.as_ref().is_some_and(|cursor| cursor.parse::<BatchCursor>().is_err()) {
+    if cursor.as_ref().is_some_and(|cursor| cursor.parse::<Behind<BatchId>>().is_err()) {
         let text = "The cursor is not one of ours: start from the first page.";
         return Err(Refusal::new(Code::ValidationCursor, text));
     }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use redrive_model::Timestamp;
 use redrive_store::Store;
 use redrive_store::clock::ManualClock;
+use redrive_store::intake::IntakeStore;
 use redrive_store_sqlite::{Options, SqliteStore};
 
 use super::{Settings, check, universe};
@@ -41,6 +42,10 @@ impl Harness for Sqlite {
     }
 
     fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    fn intake(&self) -> Arc<dyn IntakeStore> {
         self.store.clone()
     }
 

@@ -8,7 +8,7 @@ use redrive_model::{
     BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant,
 };
 use redrive_store::{
-    BatchCursor, BatchFailures, BatchFilter, BatchRow, JobFilter, JobRow, Page, PageRequest, Progress,
+    BatchFailures, BatchFilter, BatchRow, Behind, JobFilter, JobRow, Page, PageRequest, Progress,
 };
 use sqlx::Row;
 use sqlx::postgres::PgRow;
@@ -180,11 +180,11 @@ pub(crate) async fn batches(
     filter: &BatchFilter,
     page: &PageRequest,
 ) -> Result<Page<BatchRow>, Fault> {
-    let after = page.after::<BatchCursor>()?;
+    let after = page.after::<Behind<BatchId>>()?;
     let limit = page.rows();
     let rows = sqlx::query(inner.sql.batches.text())
         .bind(filter.workload.as_str())
-        .bind(after.map(|cursor| instant::to_millis(cursor.created_at)))
+        .bind(after.map(|cursor| instant::to_millis(cursor.at)))
         .bind(after.map(|cursor| cursor.id.as_uuid()))
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.owner.as_ref().map(|o| o.as_str()))

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use redrive_model::{Timestamp, instant};
 use redrive_store::Store;
+use redrive_store::intake::IntakeStore;
 use redrive_store_conformance::{Backend, Harness};
 use redrive_store_postgres::{Options, PostgresStore};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -78,6 +79,10 @@ impl Harness for Postgres {
     }
 
     fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    fn intake(&self) -> Arc<dyn IntakeStore> {
         self.store.clone()
     }
 

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use redrive_model::Timestamp;
 use redrive_store::Store;
 use redrive_store::clock::ManualClock;
+use redrive_store::intake::IntakeStore;
 use redrive_store_conformance::model_based::{Settings, check};
 use redrive_store_conformance::{Backend, Harness};
 use redrive_store_sqlite::{Options, SqliteStore};
@@ -33,6 +34,10 @@ impl Harness for Memory {
     }
 
     fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    fn intake(&self) -> Arc<dyn IntakeStore> {
         self.store.clone()
     }
 

@@ -10,8 +10,8 @@ use redrive_model::{
     instant,
 };
 use redrive_store::{
-    BatchCursor, BatchFailures, BatchFilter, BatchRow, BreakerRow, JobFilter, JobRow, Page, PageRequest,
-    Progress, Result,
+    BatchFailures, BatchFilter, BatchRow, Behind, BreakerRow, JobFilter, JobRow, Page, PageRequest, Progress,
+    Result,
 };
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
@@ -166,8 +166,8 @@ pub(crate) fn batch(conn: &Connection, id: BatchId) -> Result<Option<BatchRow>> 
 }
 
 pub(crate) fn batches(conn: &Connection, filter: &BatchFilter, page: &PageRequest) -> Result<Page<BatchRow>> {
-    let after = page.after::<BatchCursor>()?;
-    let (at, id) = (after.map(|c| instant::to_millis(c.created_at)), after.map(|c| blob(c.id.as_uuid())));
+    let after = page.after::<Behind<BatchId>>()?;
+    let (at, id) = (after.map(|c| instant::to_millis(c.at)), after.map(|c| blob(c.id.as_uuid())));
     let limit = page.rows();
     let (workload, rows_wanted) = (filter.workload.as_str(), i64::try_from(limit).unwrap_or(50));
     let rows = match &filter.owner {

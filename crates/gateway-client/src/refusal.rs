@@ -7,7 +7,7 @@ use redrive_engine::store::clock::{Clock, SystemClock};
 use redrive_engine::{Code, Failure};
 use serde::Deserialize;
 
-use super::Answer;
+use crate::answer::Answer;
 
 /// So much of a refusal's body is looked at.
 const LOOK: usize = 8 << 10;
@@ -22,7 +22,7 @@ struct Problem {
 }
 
 /// No answer: nobody there, a cut wire, a broken handshake.
-pub(super) fn of_error(error: reqwest::Error) -> Failure {
+pub(crate) fn of_error(error: reqwest::Error) -> Failure {
     if error.is_timeout() {
         return Failure::new(Code::GwTimeout, chain(error));
     }
@@ -30,12 +30,12 @@ pub(super) fn of_error(error: reqwest::Error) -> Failure {
 }
 
 /// It took longer than the whole call may take.
-pub(super) fn too_slow(timeout: Duration) -> Failure {
+pub(crate) fn too_slow(timeout: Duration) -> Failure {
     Failure::new(Code::GwTimeout, format!("no whole answer within {} ms", timeout.as_millis()))
 }
 
 /// The answer began and broke off.
-pub(super) fn cut(error: reqwest::Error) -> Failure {
+pub(crate) fn cut(error: reqwest::Error) -> Failure {
     if error.is_timeout() {
         return Failure::new(Code::GwTimeout, chain(error));
     }
@@ -43,7 +43,7 @@ pub(super) fn cut(error: reqwest::Error) -> Failure {
 }
 
 /// An answer other than 200.
-pub(super) async fn of_answer(mut answer: Answer) -> Failure {
+pub(crate) async fn of_answer(mut answer: Answer) -> Failure {
     let status = answer.status();
     let retry_after = answer.header("retry-after").and_then(wait);
     let problem = read(&mut answer).await;

@@ -7,7 +7,7 @@ use redrive_engine::{Code, Failure};
 use reqwest::Response;
 use tokio::time::Instant;
 
-use super::refusal;
+use crate::refusal;
 
 /// An answer whose body is on its way.
 #[derive(Debug)]
@@ -20,16 +20,16 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(response: Response, deadline: Instant, timeout: Duration, most: u64) -> Self {
+    pub(crate) fn new(response: Response, deadline: Instant, timeout: Duration, most: u64) -> Self {
         Self { response, deadline, timeout, left: most, most }
     }
 
-    pub(super) fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
 
     /// A header's text.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.response.headers().get(name)?.to_str().ok()
     }
 

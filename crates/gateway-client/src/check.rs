@@ -46,7 +46,7 @@ pub fn check(body: impl BufRead) -> Result<(), CheckError> {
 }
 
 /// [`check`] for a body that is in memory: nothing of it is copied.
-pub(crate) fn check_whole(body: &[u8]) -> Result<(), CheckError> {
+pub fn check_whole(body: &[u8]) -> Result<(), CheckError> {
     let mut reader = Reader::from_reader(body);
     reader.config_mut().enable_all_checks(true);
     // All at once, which costs less than piece by piece.

@@ -1,28 +1,29 @@
-//! A client of the gateway: one PDF out, one XML in, every answer told by a code.
+//! The client: one PDF out, one answer in, every refusal told by a code.
 //!
 //! It never retries and never follows a redirect; it uses no proxy of the environment. The whole call, to the last byte of the
 //! answer, has one deadline.
 
-mod answer;
-mod refusal;
-mod source;
-
 use std::time::Duration;
 
-use redrive_blob::Reading;
 use redrive_engine::{Code, Failure};
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use reqwest::multipart::{Form, Part};
-use reqwest::redirect;
+use reqwest::{RequestBuilder, redirect};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use url::Url;
 
-pub use answer::Answer;
-use source::Source;
+use crate::answer::Answer;
+use crate::properties::Properties;
+use crate::refusal;
+use crate::source::{Outgoing, Source};
 
-/// The largest list of mappings that is read.
-const MAPPINGS_BYTES: u64 = 1 << 20;
+/// The target that the breaker of everything that asks a gateway watches.
+pub const TARGET: &str = "gateway";
+
+/// The largest list, or description of a file, that is read.
+const JSON_BYTES: u64 = 1 << 20;
 
 /// A quick question, such as the list of mappings, takes no longer than this.
 const QUICK: Duration = Duration::from_secs(5);
@@ -102,36 +103,23 @@ impl Gateway {
     }
 
     /// Sends a PDF. The answer's body is still to be read, under the same deadline.
-    pub async fn process(&self, pdf: Reading, ask: Ask<'_>) -> Result<Answer, Failure> {
-        let deadline = Instant::now() + self.options.timeout;
-        let (source, body, length) = Source::of(pdf);
-        let file = Part::stream_with_length(body, length)
-            .file_name("source.pdf")
-            .mime_str("application/pdf")
-            .map_err(|error| Failure::new(Code::SystemInternal, error))?;
+    pub async fn process(&self, pdf: impl Into<Outgoing>, ask: Ask<'_>) -> Result<Answer, Failure> {
         let mut form = Form::new().text("mapping", ask.mapping.to_owned());
         if let Some((first, last)) = ask.pages {
             form = form.text("pages", format!("{first}-{last}"));
         }
-        let mut request = self
-            .http
-            .post(self.at("process"))
-            .header(ACCEPT, HeaderValue::from_static("application/xml"))
-            .multipart(form.part("file", file));
+        let request = self.http.post(self.at("process"));
+        let mut request = request.header(ACCEPT, HeaderValue::from_static("application/xml"));
         if let Ok(key) = HeaderValue::from_str(ask.idempotency_key) {
             request = request.header(HeaderName::from_static("idempotency-key"), key);
         }
-        let sent = tokio::time::timeout_at(deadline, request.send()).await;
-        if let Some(failure) = source.failure() {
-            return Err(failure);
-        }
-        let response = match sent {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(refusal::of_error(error)),
-            Err(_) => return Err(refusal::too_slow(self.options.timeout)),
-        };
-        let answer = Answer::new(response, deadline, self.options.timeout, self.options.max_response);
-        if answer.status() == 200 { Ok(answer) } else { Err(refusal::of_answer(answer).await) }
+        self.send(request, form, pdf.into(), self.options.max_response).await
+    }
+
+    /// Asks what kind of file a PDF is, without converting it.
+    pub async fn inspect(&self, pdf: impl Into<Outgoing>) -> Result<Properties, Failure> {
+        let request = self.http.post(self.at("inspect"));
+        json(self.send(request, Form::new(), pdf.into(), JSON_BYTES).await?).await
     }
 
     /// What it can make, the default first.
@@ -141,15 +129,38 @@ impl Gateway {
             Ok(answered) => answered.map_err(refusal::of_error)?,
             Err(_) => return Err(refusal::too_slow(QUICK)),
         };
-        let mut answer = Answer::new(response, Instant::now() + QUICK, QUICK, MAPPINGS_BYTES);
+        let answer = Answer::new(response, Instant::now() + QUICK, QUICK, JSON_BYTES);
         if answer.status() != 200 {
             return Err(refusal::of_answer(answer).await);
         }
-        let mut json = Vec::new();
-        while let Some(chunk) = answer.chunk().await? {
-            json.extend_from_slice(&chunk);
+        json(answer).await
+    }
+
+    /// Sends a form with a PDF behind it, and answers with what is no refusal.
+    async fn send(
+        &self,
+        request: RequestBuilder,
+        form: Form,
+        pdf: Outgoing,
+        most: u64,
+    ) -> Result<Answer, Failure> {
+        let deadline = Instant::now() + self.options.timeout;
+        let (source, body, length) = Source::of(pdf);
+        let file = Part::stream_with_length(body, length)
+            .file_name("source.pdf")
+            .mime_str("application/pdf")
+            .map_err(|error| Failure::new(Code::SystemInternal, error))?;
+        let sent = tokio::time::timeout_at(deadline, request.multipart(form.part("file", file)).send()).await;
+        if let Some(failure) = source.failure() {
+            return Err(failure);
         }
-        serde_json::from_slice(&json).map_err(|error| Failure::new(Code::GwBadResponse, error))
+        let response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(refusal::of_error(error)),
+            Err(_) => return Err(refusal::too_slow(self.options.timeout)),
+        };
+        let answer = Answer::new(response, deadline, self.options.timeout, most);
+        if answer.status() == 200 { Ok(answer) } else { Err(refusal::of_answer(answer).await) }
     }
 
     fn at(&self, path: &str) -> Url {
@@ -159,4 +170,12 @@ impl Gateway {
         }
         url
     }
+}
+
+async fn json<T: DeserializeOwned>(mut answer: Answer) -> Result<T, Failure> {
+    let mut json = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        json.extend_from_slice(&chunk);
+    }
+    serde_json::from_slice(&json).map_err(|error| Failure::new(Code::GwBadResponse, error))
 }

@@ -1,0 +1,182 @@
+//! Moves of documents: begun as rows, made on the shelf, ended as rows. Whoever finds an open one finishes it.
+//!
+//! No lock and no owner: every step can be repeated by anybody, because the shelf says what it found and the rows decide what counts.
+//! The table of what may be found is in `docs/adr/0007-documents-and-moves.md`.
+
+use std::sync::Arc;
+
+use redrive_blob::shelf::{Meta, Relocated, Shelf};
+use redrive_blob::{BlobError, Key};
+use redrive_engine::model::LeaseToken;
+use redrive_engine::store::StoreError;
+use redrive_engine::store::intake::{Began, IntakeStore, MoveEnd, MoveRow, NewMove};
+use redrive_engine::{Code, Failure, JobId};
+
+use crate::layout::numbered;
+
+/// So many names are tried before a folder is called full.
+const NAMES: u32 = 1_000;
+
+/// Moves documents of one shelf.
+#[derive(Clone)]
+pub struct Mover {
+    /// Where they lie.
+    pub shelf: Arc<dyn Shelf>,
+    /// Where that is written down.
+    pub store: Arc<dyn IntakeStore>,
+}
+
+/// Where a document is to go.
+#[derive(Debug, Clone)]
+pub struct Goal<'a> {
+    /// Which document.
+    pub document: JobId,
+    /// For which attempt.
+    pub token: LeaseToken,
+    /// The key that it is to have, or one with a number behind it.
+    pub to: Key,
+    /// Why, in one word.
+    pub why: &'a str,
+    /// What is said beside it.
+    pub meta: Meta,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moved {
+    /// It lies here now.
+    To(Key),
+    /// A newer attempt has it.
+    Overruled,
+    /// Nobody knows where it is: a person took it away.
+    Gone,
+}
+
+/// Why a move could not be made. It stays open and is made later.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MoveError {
+    /// The shelf failed.
+    #[error("moving {from}: {error}")]
+    Shelf {
+        /// What was to be moved.
+        from: String,
+        /// Why it was not.
+        #[source]
+        error: BlobError,
+    },
+    /// The rows could not be written.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// Every name was taken.
+    #[error("{0} and every name like it is taken")]
+    Names(String),
+}
+
+impl MoveError {
+    /// As the engine records it.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::Shelf { error, .. } => error.failure(),
+            Self::Store(error) => Failure::new(error.code(), error),
+            Self::Names(_) => Failure::new(Code::IoError, self),
+        }
+    }
+}
+
+impl Mover {
+    /// Brings a document to a place: finishes what is open, and then makes this move.
+    pub async fn bring(&self, goal: Goal<'_>) -> Result<Moved, MoveError> {
+        let meta = serde_json::to_string(&goal.meta).ok().filter(|_| !goal.meta.is_empty());
+        loop {
+            let began = self.store.begin_move(NewMove {
+                document: goal.document,
+                token: goal.token,
+                to: goal.to.as_str().to_owned(),
+                why: goal.why.to_owned(),
+                meta: meta.clone(),
+            });
+            match began.await? {
+                Began::There => return Ok(Moved::To(goal.to)),
+                Began::Lost => return Ok(Moved::Overruled),
+                Began::NotFound => return Ok(Moved::Gone),
+                Began::Open(row) => return self.finish(row).await,
+                Began::Other(row) => {
+                    if self.finish(row).await? == Moved::Gone {
+                        return Ok(Moved::Gone);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes a move that was written down, and writes down that it was made.
+    pub async fn finish(&self, mut row: MoveRow) -> Result<Moved, MoveError> {
+        let wanted = row.to.clone();
+        let mut n = 1;
+        loop {
+            let (Ok(from), Ok(to)) = (Key::parse(&row.from), Key::parse(&row.to)) else {
+                let note = "its name is no key".to_owned();
+                self.store.end_move(row.number, MoveEnd::Lost { note }).await?;
+                return Ok(Moved::Gone);
+            };
+            let meta: Meta =
+                row.meta.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+            let moved = self.shelf.relocate(&from, &row.version, &to, &meta).await;
+            let moved = moved.map_err(|error| MoveError::Shelf { from: row.from.clone(), error })?;
+            let (end, answer) = match moved {
+                Relocated::Done { version } => (MoveEnd::Done { version, note: None }, Moved::To(to)),
+                Relocated::Overtaken { version } => {
+                    let note = Some("a newer upload has its old name".to_owned());
+                    (MoveEnd::Done { version, note }, Moved::To(to))
+                }
+                Relocated::Missing => {
+                    let note = "it is not where it was, and not where it was to go".to_owned();
+                    (MoveEnd::Lost { note }, Moved::Gone)
+                }
+                Relocated::Changed { .. } => {
+                    let note = "another file has its place".to_owned();
+                    (MoveEnd::Lost { note }, Moved::Gone)
+                }
+                Relocated::Taken => {
+                    n += 1;
+                    if n > NAMES {
+                        return Err(MoveError::Names(wanted));
+                    }
+                    match self.store.redirect_move(row.number, &row.to, &numbered(&wanted, n)).await? {
+                        Some(redirected) => row = redirected,
+                        // Somebody else has made it.
+                        None => return Ok(Moved::Overruled),
+                    }
+                    continue;
+                }
+            };
+            self.store.end_move(row.number, end).await?;
+            return Ok(answer);
+        }
+    }
+
+    /// Finishes every move that is open. Answers how many were; one that fails is left for the next time.
+    pub async fn reconcile(&self) -> Result<usize, MoveError> {
+        let (mut after, mut finished) = (0, 0);
+        loop {
+            let open = self.store.open_moves(self.shelf.root(), after, 100).await?;
+            let Some(last) = open.last() else { return Ok(finished) };
+            after = last.number;
+            for row in open {
+                let number = row.number;
+                match self.finish(row).await {
+                    Ok(_) => finished += 1,
+                    Err(error) => tracing::warn!(event = "intake.move_left", number, "{error}"),
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Mover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mover").field("shelf", &self.shelf).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,3 @@
+SELECT id, root, path, place, version, bytes, sha256, owner, stage, run, retries, exceeded, failure_code, failure_message, report, told,
+       created_at, updated_at
+FROM redrive.documents WHERE root = $1 AND place = ANY($2) AND stage IN ('waiting', 'processing')

@@ -1,0 +1,3 @@
+INSERT INTO redrive.moves (document, source, version, target, why, meta, state, began_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'open', redrive.now_ms())
+RETURNING number, document, source, version, target, why, meta, state, note, began_at, ended_at

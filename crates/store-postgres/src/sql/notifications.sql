@@ -1,0 +1,1 @@
+SELECT owner, address, enabled FROM redrive.notifications ORDER BY owner, address

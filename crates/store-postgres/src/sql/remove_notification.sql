@@ -1,0 +1,1 @@
+DELETE FROM redrive.notifications WHERE owner = $1 AND address = $2

@@ -1,0 +1,1 @@
+UPDATE redrive.documents SET told = $2 WHERE id = $1

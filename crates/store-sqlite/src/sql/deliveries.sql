@@ -1,0 +1,2 @@
+SELECT key, owner, address, state, tries, error, documents, at FROM deliveries
+WHERE ?1 IS NULL OR (at, key) < (?1, ?2) ORDER BY at DESC, key DESC LIMIT ?3

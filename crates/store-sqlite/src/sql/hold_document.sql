@@ -1,0 +1,3 @@
+UPDATE documents
+SET run = ?2, stage = CASE WHEN stage IN ('done', 'gone') THEN stage ELSE 'processing' END, updated_at = ?3
+WHERE id = ?1 AND run <= ?2

@@ -1,0 +1,1 @@
+SELECT owner, address, enabled FROM notifications ORDER BY owner, address

@@ -1,0 +1,1 @@
+DELETE FROM notifications WHERE owner = ?1 AND address = ?2

@@ -1,0 +1,1 @@
+UPDATE documents SET told = ?2 WHERE id = ?1
