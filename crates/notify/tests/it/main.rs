@@ -5,8 +5,11 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "tests: a broken expectation is a failed test"
 )]
 
+#[cfg(feature = "nats")]
 mod nats;
+#[cfg(feature = "nats")]
 mod server;
