@@ -1,7 +1,7 @@
 //! Tells people and other systems what happens.
 //!
-//! For people: [`analysis`] writes a document about one file that failed, [`digest`] a letter about all of an owner's. Both are
-//! pure, facts in and bytes out; neither knows where the facts come from.
+//! For people: [`analysis`] writes a document about one file that failed, [`digest`] a letter about all of an owner's, [`mail`] sends it. The
+//! first two are pure, facts in and bytes out; none of them knows where the facts come from.
 //!
 //! For other systems (feature `nats`): a sink is a reader of the event stream ([`Projector`](redrive_engine::Projector)), one in the whole fleet, which goes on where it was. It is fed from
 //! the events table and never from a handler, so that nothing is told that did not happen, and what happened is told at least
@@ -13,6 +13,7 @@
 mod address;
 pub mod analysis;
 pub mod digest;
+pub mod mail;
 #[cfg(feature = "nats")]
 mod nats;
 mod shown;

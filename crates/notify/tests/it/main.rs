@@ -1,4 +1,4 @@
-//! The sink against a real server: killed, started again, not there yet.
+//! The sink against a real server: killed, started again, not there yet. Mail against one that answers as it is asked to.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,6 +9,7 @@
     reason = "tests: a broken expectation is a failed test"
 )]
 
+mod mail;
 #[cfg(feature = "nats")]
 mod nats;
 #[cfg(feature = "nats")]
