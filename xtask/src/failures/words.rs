@@ -34,6 +34,7 @@ pub(super) const fn about(category: Category) -> &'static str {
         Category::Upload => "An object could not be put into the object store.",
         Category::Storage => "A disk, an artifact or a manifest of ours is the problem.",
         Category::Handler => "Code that a user plugged in is the problem.",
+        Category::Notify => "People could not be told by mail.",
         Category::System => "Redrive itself, or a process of it, is the problem.",
     }
 }

@@ -22,6 +22,8 @@ words!(
         Storage = "storage",
         /// Code that users plugged in.
         Handler = "handler",
+        /// Telling people: mail.
+        Notify = "notify",
         /// Redrive itself and its processes.
         System = "system",
     }

@@ -478,6 +478,24 @@ registry! {
         "Nothing was changed.",
         "Say which ones, or say explicitly that you mean all.";
 
+    // --- telling people ----------------------------------------------------------------------------------------
+    MailUnavailable "MAIL_UNAVAILABLE" Notify Transient MailUnavailable 503 (Policy) Attempts
+        "The mail server could not be reached, or asked us to come later.",
+        "We’ll retry; nothing counts as told before the server takes the mail.",
+        "Nothing for now; if it stays, check SMTP_URL and the mail server.";
+    MailRefused "MAIL_REFUSED" Notify Permanent MailRefused 502 (None) Attempts
+        "The mail server refused the mail.",
+        "This mail is not tried again; nothing in it counts as told.",
+        "Check the recipient’s address and MAIL_FROM against what the server said.";
+    MailAuth "MAIL_AUTH" Notify Permanent MailAuth 502 (None) Attempts
+        "The mail server refused our user name or password.",
+        "We do not retry until somebody changes the settings.",
+        "Ask the operator to mend the user and the password in SMTP_URL.";
+    MailTls "MAIL_TLS" Notify Permanent MailTls 502 (None) Attempts
+        "The mail server’s certificate or encryption is not acceptable.",
+        "We do not retry and do not weaken the check; no password and no mail was sent.",
+        "Ask the operator to mend the certificate, or the scheme and the port in SMTP_URL.";
+
     // --- answers to requests -----------------------------------------------------------------------------------
     AuthRequired "AUTH_REQUIRED" Authorization Request AuthRequired 401 (None) Attempts
         "This needs an operator’s token.",

@@ -72,6 +72,7 @@ fn prefixes_name_the_category() {
             "SYSTEM" => Category::System,
             "AUTH" => Category::Authorization,
             "GW" => Category::Gateway,
+            "MAIL" => Category::Notify,
             "VALIDATION" if entry.code != Code::ValidationError => Category::Validation,
             _ => continue,
         };
