@@ -71,7 +71,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
         results: wired.results,
         gateway: Some(wired.gateway),
         fetch: Some(FetchParts { manifests: wired.fetches.manifests, places: wired.fetches.places }),
-        breaker_mode: serving.work.breaker.mode,
+        breaker_mode: serving.work.breakers.mode(),
         public_url: serving.public_url,
         operators,
         limits: serving.limits,
