@@ -141,6 +141,8 @@ macro_rules! suite {
             probe {
                 b7_exactly_one_of_many_gets_the_probe,
                 a_probe_claim_takes_one_job_of_its_target,
+                b7_a_probe_finds_its_job_among_many_lanes,
+                b14_a_probe_of_two_targets_takes_a_job_of_both,
                 b10_a_neutral_outcome_frees_the_probe,
                 b11_the_oldest_held_job_is_the_probe_and_stays_it,
                 b13_a_target_that_is_back_is_ramped_up,

@@ -42,8 +42,8 @@ pub enum ClaimMode {
     Normal,
     /// One job that must run alone. The worker promises that nothing else runs beside it.
     Alone,
-    /// One job of a half-open target, by the worker that holds the probe.
-    Probe(Target),
+    /// One job that depends on all these half-open targets, by the worker that holds the probe of each.
+    Probe(TargetSet),
 }
 
 /// A worker asks for work.

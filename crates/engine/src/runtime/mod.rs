@@ -2,6 +2,7 @@
 
 mod attempt;
 mod beat;
+mod blame;
 mod breakers;
 mod claim;
 mod fail_fast;

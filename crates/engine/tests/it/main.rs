@@ -16,6 +16,7 @@ mod kit;
 mod lease;
 mod opening;
 mod permanent;
+mod probe;
 mod projector;
 mod replay;
 mod run;
