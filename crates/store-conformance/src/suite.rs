@@ -24,6 +24,7 @@ macro_rules! suite {
                 leases_of_a_worker_are_what_its_claim_answered,
                 jobs_of_a_full_target_are_left_alone,
                 a_claim_takes_no_more_of_a_target_than_there_is_room_for,
+                a_limit_per_target_is_only_for_targets_of_its_kind,
                 work_is_handed_in_and_claimed_at_once,
                 work_that_is_claimed_at_once_passes_nobody,
                 a_job_that_runs_alone_is_claimed_only_alone,

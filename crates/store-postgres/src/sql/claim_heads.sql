@@ -25,11 +25,13 @@ admitted AS MATERIALIZED (
     SELECT l.id, l.workload, l.targets, l.priority, want.room, own.room AS own
     FROM (SELECT id FROM few WHERE (SELECT count(*) FROM few) <= 64 UNION ALL SELECT lane FROM walk) AS w
     JOIN redrive.lanes l ON l.id = w.id
-    JOIN unnest($2::text[], $3::int8[], $12::int8[]) AS want (workload, room, per_target) ON want.workload = l.workload
+    JOIN unnest($2::text[], $3::int8[], $12::int8[], $13::text[]) AS want (workload, room, per_target, kind)
+      ON want.workload = l.workload
     -- What this worker has room for among the jobs of one set of targets.
     CROSS JOIN LATERAL (
         SELECT CASE WHEN want.per_target IS NOT NULL OR cardinality($10::text[]) > 0 THEN (
-            SELECT min(coalesce(r.room, want.per_target)) FROM redrive.lane_targets t
+            SELECT min(coalesce(r.room, CASE WHEN coalesce(split_part(t.target, ':', 1) = want.kind, true) THEN want.per_target END))
+            FROM redrive.lane_targets t
             LEFT JOIN unnest($10::text[], $11::int8[]) AS r (target, room) ON r.target = t.target WHERE t.lane = l.id
         ) END AS room
     ) AS own

@@ -157,7 +157,8 @@ fn ask<'q>(
         .bind(probe(claim))
         .bind(claim.rooms.iter().map(|(t, _)| t.as_str()).collect::<Vec<_>>())
         .bind(claim.rooms.iter().map(|(_, room)| number(*room)).collect::<Vec<_>>())
-        .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
+        .bind(wanted(claim).map(|w| w.per_target.map(|each| number(each.limit))).collect::<Vec<_>>())
+        .bind(wanted(claim).map(|w| w.per_target.and_then(|each| each.kind)).collect::<Vec<_>>())
 }
 
 fn wants(claim: &Claim) -> (Vec<&str>, Vec<i64>) {

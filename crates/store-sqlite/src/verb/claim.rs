@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use redrive_model::limits::MAX_CLAIM;
 use redrive_model::{JobId, LeaseToken, Target, TargetSet, WorkerId, WorkloadName, instant};
-use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts, Want};
+use redrive_store::{Claim, ClaimMode, Claimed, Lease, PerTarget, Result, StoredFacts, Want};
 use rusqlite::params;
 
 use super::record::{find, list};
@@ -76,7 +76,7 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
     places.sort_unstable();
     let mut room: HashMap<&WorkloadName, usize> =
         claim.wants.iter().map(|w| (&w.workload, w.limit)).collect();
-    let per_target: HashMap<&WorkloadName, usize> =
+    let per_target: HashMap<&WorkloadName, PerTarget> =
         claim.wants.iter().filter_map(|w| Some((&w.workload, w.per_target?))).collect();
     let mut quota = gates.quota.clone();
     let mut picked = Vec::with_capacity(limit.min(places.len()));
@@ -87,8 +87,10 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
         let key = tx.lanes.get(lane)?;
         let Some(left) = room.get_mut(&key.workload).filter(|left| **left > 0) else { continue };
         if let Some(per_target) = per_target.get(&key.workload) {
-            for target in key.targets.iter().filter(|t| !quota.contains_key(*t)).collect::<Vec<_>>() {
-                quota.insert(target.clone(), *per_target);
+            for target in key.targets.iter() {
+                if let Some(limit) = per_target.of(target) {
+                    quota.entry(target.clone()).or_insert(limit);
+                }
             }
         }
         if key.targets.iter().any(|t| quota.get(t) == Some(&0)) {
@@ -201,7 +203,7 @@ impl Gates {
 
     /// Most jobs of this lane that may be taken.
     fn room(&self, want: &Want, key: &LaneKey) -> usize {
-        let of = |target| self.quota.get(target).copied().or(want.per_target);
+        let of = |target| self.quota.get(target).copied().or_else(|| want.per_target?.of(target));
         key.targets.iter().filter_map(of).fold(want.limit, usize::min)
     }
 
