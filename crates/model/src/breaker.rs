@@ -22,6 +22,9 @@ mod call;
 pub use busy::Busy;
 pub use call::Call;
 
+/// A breaker that stayed shut for so long after its time, while no job depended on its target, is of no use to anybody.
+const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// After a probe that said nothing the next one waits so long, or for the cool-down where that is shorter.
 const BREATH: Duration = Duration::from_secs(5);
 
@@ -347,6 +350,19 @@ impl Breaker {
     pub fn free_at(&self, now: Timestamp) -> Option<Timestamp> {
         let held = self.hold.as_ref().map(|hold| hold.until.unwrap_or(Timestamp::MAX));
         self.next_probe_at().max(self.throttled_until).max(held).filter(|at| *at > now)
+    }
+
+    /// Whether nothing is lost when its row is removed: nobody holds the target, it asked for no time, and it is not shut. One that
+    /// is shut stays for as long as jobs depend on it (`wanted`), and for a week after.
+    #[must_use]
+    pub fn is_forgettable(&self, now: Timestamp, wanted: bool) -> bool {
+        if self.is_held(now) || self.throttled_until.is_some_and(|until| until > now) {
+            return false;
+        }
+        match self.next_probe_at() {
+            None => true,
+            Some(at) => !wanted && instant::between(at, now) >= FORGOTTEN,
+        }
     }
 
     /// The word people see: `closed`, `open`, `half_open` or `ramp`.

@@ -257,6 +257,13 @@ macro_rules! suite {
                 the_attempt_that_completed_is_like_any_other,
                 workers_are_forgotten_unless_they_hold_something,
             }
+            targets {
+                idle_breakers_are_forgotten_and_shut_ones_stay,
+                a_shut_breaker_is_forgotten_when_no_job_has_wanted_it_for_a_week,
+                lanes_without_jobs_are_forgotten_and_made_again,
+                the_lane_beside_a_job_that_runs_alone_stays,
+                no_job_is_lost_when_its_lane_goes_while_it_comes,
+            }
             bad_input {
                 one_bad_job_refuses_its_whole_call,
                 an_input_over_the_limit_is_refused,

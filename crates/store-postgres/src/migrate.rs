@@ -10,8 +10,11 @@ use crate::sql::with_schema;
 /// Schemas of another epoch are refused.
 const EPOCH: i32 = 1;
 /// The minors of this epoch, in order. Each one only adds.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/1_floor.sql"), include_str!("../migrations/2_batches.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/1_floor.sql"),
+    include_str!("../migrations/2_batches.sql"),
+    include_str!("../migrations/3_lanes.sql"),
+];
 /// "redrive" as a number: starters of every version wait for each other on it.
 const LOCK: i64 = 0x0072_6564_7269_7665;
 

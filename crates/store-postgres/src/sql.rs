@@ -85,7 +85,11 @@ statements! {
     dead_list
     dead_of_job
     delete_batches
+    delete_breakers
+    delete_lane_targets
+    delete_lanes
     delete_setting
+    delete_tallies
     discard
     end_session
     enqueue
@@ -112,6 +116,8 @@ statements! {
     give_up
     group_state
     groups
+    idle_breakers
+    idle_lanes
     insert_breaker
     insert_idempotency
     intern_lane
@@ -123,7 +129,9 @@ statements! {
     last_failures
     leases_of
     lock_batches
+    lock_lanes
     lock_ramps
+    lock_tallies
     lookup
     mark_late
     move_group
@@ -161,6 +169,7 @@ statements! {
     touch_session
     uncount_batch_failures
     update_batches
+    wait_briefly
     waits_alone
     workers
 }

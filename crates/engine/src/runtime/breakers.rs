@@ -348,14 +348,13 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, 
 
 fn report(target: &Target, before: &Breaker, after: &Breaker) {
     let (from, to) = (before.phase_name(), after.phase_name());
-    metrics::gauge!("redrive_breaker_state", "target" => target.to_string()).set(after.level());
     if from == to {
         return;
     }
     // Whoever moves it counts the time, so that it is counted once in the fleet.
     if before.level() >= 0.5 {
         let secs = instant::between(before.since, after.since).as_secs();
-        metrics::counter!("redrive_breaker_open_seconds_total", "target" => target.to_string())
+        metrics::counter!("redrive_breaker_open_seconds_total", "target" => target.kind().to_owned())
             .increment(secs);
     }
     if to == "open" {

@@ -9,6 +9,7 @@ mod fail_fast;
 mod governor;
 mod heart;
 mod idle;
+pub(crate) mod level;
 mod probe;
 mod record;
 pub(crate) mod report;

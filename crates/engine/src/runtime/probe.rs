@@ -12,7 +12,7 @@ use redrive_model::{Target, TargetSet, Timestamp};
 use redrive_store::{BreakerRow, Claim, ClaimMode, Claimed, LaneCount, Want};
 
 use super::breakers::{change, probe_ended};
-use super::{Worker, attempt, fail_fast, give_held_back};
+use super::{Worker, attempt, fail_fast, give_held_back, level};
 use crate::ids;
 
 /// While some breaker is open it is looked at so often.
@@ -45,6 +45,7 @@ pub(crate) async fn look(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
     let rows = worker.store.breakers().await?;
     let now = worker.store.now().await?;
     worker.breakers.learn(&rows, now);
+    level::show(&rows);
     give_held_back(worker).await;
     fail_fast::run(worker, &rows, now).await?;
     if !rows.iter().any(|row| row.breaker.next_probe_at().is_some()) {

@@ -13,6 +13,7 @@ mod breaker;
 mod desk;
 mod drain;
 mod kit;
+mod labels;
 mod lease;
 mod opening;
 mod permanent;

@@ -305,6 +305,21 @@ fn it_says_when_a_call_may_be_made_again() {
 }
 
 #[test]
+fn only_what_says_nothing_any_more_is_forgotten() {
+    let week = 7 * 24 * 3_600_000;
+    let mut b = Breaker::new(at(0));
+    assert!(b.is_forgettable(at(0), true));
+    b.throttle(at(9_000));
+    assert!(!b.is_forgettable(at(8_999), false) && b.is_forgettable(at(9_000), true));
+    b.hold(Hold { by: "ann".into(), reason: "upgrade".into(), since: at(0), until: None });
+    assert!(!b.is_forgettable(at(week * 9), false), "a person's word stays");
+    let b = opened();
+    assert!(!b.is_forgettable(at(31_000 + week - 1), false));
+    assert!(b.is_forgettable(at(31_000 + week), false));
+    assert!(!b.is_forgettable(at(31_000 + week), true), "jobs wait for it");
+}
+
+#[test]
 fn a_breaker_reads_back_from_its_row() {
     let mut b = opened();
     b.start_probe(&config(), at(31_000), worker(1));

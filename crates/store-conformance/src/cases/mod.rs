@@ -25,5 +25,6 @@ pub mod retention;
 pub mod retry;
 pub mod session;
 pub mod shape;
+pub mod targets;
 pub mod unique;
 pub mod waiting;
