@@ -163,7 +163,8 @@ impl Upload {
         self.bytes
     }
 
-    /// Takes more bytes. After an error nothing of the upload is left, and every further call errs.
+    /// Takes more bytes. After an error nothing of the upload is left, and every further call errs. What a disk refuses may be told by a
+    /// later call, because bytes gather while earlier ones are written.
     pub async fn write(&mut self, chunk: impl Into<Bytes>) -> Result<()> {
         let chunk = chunk.into();
         self.bytes = self.bytes.saturating_add(chunk.len() as u64);

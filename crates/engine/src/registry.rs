@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use redrive_model::{Code, Done, Failure, Policy, Target, WorkloadName};
+use redrive_store::PerTarget;
 
 use crate::{Context, Input, Permanent, Result, Workload};
 
@@ -44,8 +45,8 @@ pub(crate) trait Handler: Send + Sync {
         None
     }
 
-    /// So many at once that depend on the same target.
-    fn per_target(&self) -> Option<usize> {
+    /// So many at once that depend on the same target, of those that are limited.
+    fn per_target(&self) -> Option<PerTarget> {
         None
     }
 }
@@ -77,8 +78,8 @@ impl<W: Workload> Handler for Typed<W> {
         self.0.at_once(target)
     }
 
-    fn per_target(&self) -> Option<usize> {
-        self.0.per_target()
+    fn per_target(&self) -> Option<PerTarget> {
+        Some(PerTarget { limit: self.0.per_target()?, kind: self.0.per_target_kind() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A kind of job: what it takes, how it is run, and what is done when it fails.
 
 use redrive_model::{Done, Failure, Policy, Target};
+use redrive_store::PerTarget;
 
 use crate::{Context, Input};
 
@@ -41,10 +42,15 @@ pub trait Workload: Send + Sync + 'static {
         None
     }
 
+    /// Only targets of this kind are limited by [`Workload::per_target`], all of them unless said. The kind is what stands before
+    /// the colon of a name: hosts that bear little (`host:example.org`) may share a bucket that bears everything.
+    fn per_target_kind(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The same for one target, where some bear more or less than [`Workload::per_target`].
     fn at_once(&self, target: &Target) -> Option<usize> {
-        let _ = target;
-        self.per_target()
+        PerTarget { limit: self.per_target()?, kind: self.per_target_kind() }.of(target)
     }
 
     /// Whether what the job needs is still there, asked before it is retried by hand or replayed. The failure says what is

@@ -20,6 +20,9 @@ use crate::polite::Politeness;
 /// Beyond the deadline of a download: for the place to take it.
 const STORING: Duration = Duration::from_secs(15 * 60);
 
+/// The kind of targets that are asked politely. A place takes whatever comes.
+const HOST: &str = "host";
+
 /// A proxy that does not work is another one's turn, so often. Neither of the other budgets is touched.
 const PROXY_RETRIES: u32 = 10;
 
@@ -234,8 +237,12 @@ impl Workload for Fetch {
         Some(self.polite.first())
     }
 
+    fn per_target_kind(&self) -> Option<&'static str> {
+        Some(HOST)
+    }
+
     fn at_once(&self, target: &Target) -> Option<usize> {
-        target.as_str().starts_with("host:").then(|| self.polite.at_once(target))
+        (target.kind() == HOST).then(|| self.polite.at_once(target))
     }
 
     async fn run(&self, ctx: Context, resource: Resource) -> Result<Done, Failure> {

@@ -17,8 +17,16 @@ use crate::instant;
 use crate::state::words;
 
 mod busy;
+mod call;
 
 pub use busy::Busy;
+pub use call::Call;
+
+/// A breaker that stayed shut for so long after its time, while no job depended on its target, is of no use to anybody.
+const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// After a probe that said nothing the next one waits so long, or for the cool-down where that is shorter.
+const BREATH: Duration = Duration::from_secs(5);
 
 words!(
     /// What happens to jobs while a breaker is open.
@@ -47,7 +55,8 @@ pub struct Config {
     pub cooldown: Duration,
     /// How long it stays open at most, after failed probes.
     pub cooldown_ceiling: Duration,
-    /// A probe that has not reported for so long is given to somebody else.
+    /// A probe whose worker has not been heard of for so long is given to somebody else. Whoever runs it keeps it by
+    /// [`Breaker::keep_probe`], however long it takes.
     pub probe_ttl: Duration,
     /// The ramp ends when it has reached this many calls at once.
     pub ramp_end: u32,
@@ -80,56 +89,6 @@ impl Config {
             mode: Mode::Hold,
             refusal: Code::SystemBreakerOpen,
         }
-    }
-}
-
-/// How a finished call to the target counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Call {
-    /// The target did its work.
-    Success,
-    /// The target answered with a server error.
-    ServerError,
-    /// No connection, or no answer in time.
-    Unreachable,
-    /// The target asked for time with a 503. Says nothing about its health, but many of them hold it.
-    Busy,
-    /// Says nothing about the target's health: 4xx, 429, cancelled.
-    Neutral,
-}
-
-impl Call {
-    /// How an attempt that failed with this code counts for the target it is blamed on.
-    #[must_use]
-    pub const fn of(code: Code) -> Self {
-        match code {
-            Code::GwTimeout
-            | Code::GwUnavailable
-            | Code::DownloadTimeout
-            | Code::DownloadConnect
-            | Code::DownloadDns
-            | Code::DownloadProxyFailed
-            | Code::UploadTimeout
-            | Code::StorageUnavailable
-            | Code::TargetUnreachable => Self::Unreachable,
-            Code::Gw5xx
-            | Code::GwTruncated
-            | Code::GwBadResponse
-            | Code::DownloadHttp5xx
-            | Code::DownloadBadResponse
-            | Code::DownloadTruncated
-            | Code::UploadS3Error
-            | Code::TargetError => Self::ServerError,
-            Code::GwBusy | Code::DownloadBusy | Code::TargetBusy => Self::Busy,
-            _ => Self::Neutral,
-        }
-    }
-
-    /// Whether it speaks against the target.
-    #[must_use]
-    pub const fn is_failure(self) -> bool {
-        matches!(self, Self::ServerError | Self::Unreachable)
     }
 }
 
@@ -267,6 +226,8 @@ impl Breaker {
             // A late result says nothing about the target as it is now.
             Phase::Open { .. } | Phase::HalfOpen { .. } => {}
             Phase::Closed | Phase::Ramp { .. } if epoch != self.epoch => {}
+            // That it answers says little about how well it does its work; it is enough to go on with a ramp.
+            Phase::Closed if call == Call::Answered => {}
             Phase::Closed => {
                 self.remember(config, now, call);
                 if self.too_many(config, now) {
@@ -297,6 +258,16 @@ impl Breaker {
         Some(probe)
     }
 
+    /// Whoever runs the probe lives: it lasts for another `probe_ttl` from now. Answers whether it still had it.
+    pub fn keep_probe(&mut self, config: &Config, now: Timestamp, epoch: u64) -> bool {
+        let Phase::HalfOpen { probe } = &mut self.phase else { return false };
+        if probe.epoch != epoch {
+            return false;
+        }
+        probe.expires_at = probe.expires_at.max(instant::after(now, config.probe_ttl));
+        true
+    }
+
     /// Reports the probe. A result with an old fence changes nothing. Answers whether it counted.
     pub fn probe_ended(
         &mut self,
@@ -311,7 +282,7 @@ impl Breaker {
             return false;
         }
         match call {
-            Call::Success => {
+            Call::Success | Call::Answered => {
                 self.recent.clear();
                 self.streak = 0;
                 self.phase = Phase::Ramp { limit: 1, successes: 0 };
@@ -321,9 +292,9 @@ impl Breaker {
                 self.reopened = self.reopened.saturating_add(1);
                 self.open(config, now, draw);
             }
-            // It said nothing: the slot is free at once.
+            // It said nothing: the slot is free, and after a breath the next one tries.
             Call::Neutral | Call::Busy => {
-                self.phase = Phase::Open { until: now };
+                self.phase = Phase::Open { until: instant::after(now, config.cooldown.min(BREATH)) };
                 self.since = now;
             }
         }
@@ -372,6 +343,26 @@ impl Breaker {
         };
         // A target that asked for time is not probed before.
         Some(self.throttled_until.map_or(free, |until| free.max(until)))
+    }
+
+    /// When a call may be made again at the earliest, where none may be made now.
+    #[must_use]
+    pub fn free_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let held = self.hold.as_ref().map(|hold| hold.until.unwrap_or(Timestamp::MAX));
+        self.next_probe_at().max(self.throttled_until).max(held).filter(|at| *at > now)
+    }
+
+    /// Whether nothing is lost when its row is removed: nobody holds the target, it asked for no time, and it is not shut. One that
+    /// is shut stays for as long as jobs depend on it (`wanted`), and for a week after.
+    #[must_use]
+    pub fn is_forgettable(&self, now: Timestamp, wanted: bool) -> bool {
+        if self.is_held(now) || self.throttled_until.is_some_and(|until| until > now) {
+            return false;
+        }
+        match self.next_probe_at() {
+            None => true,
+            Some(at) => !wanted && instant::between(at, now) >= FORGOTTEN,
+        }
     }
 
     /// The word people see: `closed`, `open`, `half_open` or `ramp`.

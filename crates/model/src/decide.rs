@@ -12,6 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::backoff;
+use crate::breaker::Call;
 use crate::failure::{Budget, Class, Code, Retries};
 use crate::id::BatchId;
 use crate::instant;
@@ -75,7 +76,7 @@ pub struct JobFacts {
     pub spent: Spent,
     /// It ran alone in its worker.
     pub alone: bool,
-    /// The attempt was a breaker's probe.
+    /// The attempt was a breaker's probe, and whatever went wrong is blamed on the target that it tried.
     pub probe: bool,
     /// When the generation was enqueued, for deadlines.
     pub queued_at: Timestamp,
@@ -291,8 +292,8 @@ impl Decider<'_> {
                     Rule::EnvironmentAtFault,
                 );
             }
-            // A probe asks whether the target is back; the job it was made with must not pay for the answer.
-            Class::Transient | Class::Throttled if self.job.probe => {
+            // A probe asks whether the target is back; the job it was made with must not pay when it is not.
+            Class::Transient if self.job.probe && Call::of(code).is_failure() => {
                 return self.requeue(
                     Requeue::ProbeRefund,
                     Due::In(Duration::ZERO),

@@ -155,6 +155,15 @@ checked_name!(
     |c| c.is_ascii_graphic() && c != ','
 );
 
+impl Target {
+    /// What kind of target it is: what stands before the first colon of its name, or all of it. Names come from users; their
+    /// kinds come from code, so that there are few.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.as_str().split(':').next().unwrap_or_default()
+    }
+}
+
 /// The targets one job depends on: sorted, without repeats, so that equal sets are equal values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct TargetSet(Vec<Target>);
@@ -207,6 +216,15 @@ impl TargetSet {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_kind_of_a_target_stands_before_its_colon() {
+        for (name, kind) in
+            [("gateway", "gateway"), ("host:a.example:8080", "host"), ("bucket:scans", "bucket"), (":x", "")]
+        {
+            assert_eq!(Target::new(name).unwrap().kind(), kind);
+        }
+    }
+
     #[test]
     fn what_compiles_as_a_workload_name_is_one() {
         for text in ["a", "send-invoice", "a.b_c:9", "", "A", "a b", "ä", "x\0", &"x".repeat(300)] {

@@ -1,13 +1,14 @@
 //! How everything is: looked at a few times a second at most, for the status and for the door.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use redrive_api::{Breaker, Queue, Status};
-use redrive_model::Timestamp;
 use redrive_model::breaker::Mode;
+use redrive_model::{Target, Timestamp};
 use redrive_store::{BreakerRow, Counts, QueueStats};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -58,13 +59,14 @@ impl Pulse {
         let ((fetch, other), rows) = (desk.queues().await?, desk.breakers().await?);
         let (queue, counts) = ([fetch, other].into_iter().sum(), desk.lanes().await?);
         let now = desk.now().await?;
-        let breakers = rows.iter().map(|row| self.breaker(desk, row, &counts, now)).collect();
+        let waiting = Waiting::of(desk, &counts);
+        let breakers = rows.iter().map(|row| self.breaker(row, &waiting, now)).collect();
         let look = Arc::new(Look { queue, fetch, other, breakers, at: now });
         *last = Some((Instant::now(), Arc::clone(&look)));
         Ok(look)
     }
 
-    fn breaker(&self, desk: &Desk, row: &BreakerRow, counts: &Counts, now: Timestamp) -> Breaker {
+    fn breaker(&self, row: &BreakerRow, waiting: &Waiting<'_>, now: Timestamp) -> Breaker {
         let breaker = &row.breaker;
         let blocked = breaker.gate().blocked_until.is_some_and(|until| until > now);
         let state = if breaker.is_held(now) {
@@ -74,20 +76,41 @@ impl Pulse {
         } else {
             breaker.phase_name()
         };
-        // Without room nothing is claimed, whatever it depends on.
-        let all = row.target.as_str() == DISK;
-        let waiting = counts.lanes.iter().filter(|lane| match all {
-            true => !desk.is_own(&lane.workload),
-            false => lane.targets.contains(&row.target),
-        });
         Breaker {
             target: row.target.to_string(),
             state: state.to_owned(),
             mode: self.mode.as_str().to_owned(),
             since: breaker.since,
             next_probe_at: breaker.next_probe_at(),
-            held_jobs: if blocked { waiting.map(|lane| lane.queued).sum() } else { 0 },
+            held_jobs: if blocked { waiting.on(&row.target) } else { 0 },
         }
+    }
+}
+
+/// How many jobs wait, counted once for all targets: there may be as many of them as there are hosts.
+struct Waiting<'a> {
+    on: HashMap<&'a Target, u64>,
+    /// All but the engine's own.
+    all: u64,
+}
+
+impl<'a> Waiting<'a> {
+    fn of(desk: &Desk, counts: &'a Counts) -> Self {
+        let mut waiting = Self { on: HashMap::new(), all: 0 };
+        for lane in &counts.lanes {
+            if !desk.is_own(&lane.workload) {
+                waiting.all += lane.queued;
+            }
+            for target in lane.targets.iter() {
+                *waiting.on.entry(target).or_default() += lane.queued;
+            }
+        }
+        waiting
+    }
+
+    fn on(&self, target: &Target) -> u64 {
+        // Without room nothing is claimed, whatever it depends on.
+        if target.as_str() == DISK { self.all } else { self.on.get(target).copied().unwrap_or(0) }
     }
 }
 

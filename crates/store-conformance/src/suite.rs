@@ -24,6 +24,7 @@ macro_rules! suite {
                 leases_of_a_worker_are_what_its_claim_answered,
                 jobs_of_a_full_target_are_left_alone,
                 a_claim_takes_no_more_of_a_target_than_there_is_room_for,
+                a_limit_per_target_is_only_for_targets_of_its_kind,
                 work_is_handed_in_and_claimed_at_once,
                 work_that_is_claimed_at_once_passes_nobody,
                 a_job_that_runs_alone_is_claimed_only_alone,
@@ -158,6 +159,8 @@ macro_rules! suite {
             probe {
                 b7_exactly_one_of_many_gets_the_probe,
                 a_probe_claim_takes_one_job_of_its_target,
+                b7_a_probe_finds_its_job_among_many_lanes,
+                b14_a_probe_of_two_targets_takes_a_job_of_both,
                 b10_a_neutral_outcome_frees_the_probe,
                 b11_the_oldest_held_job_is_the_probe_and_stays_it,
                 b13_a_target_that_is_back_is_ramped_up,
@@ -270,6 +273,13 @@ macro_rules! suite {
                 old_attempts_are_pruned,
                 the_attempt_that_completed_is_like_any_other,
                 workers_are_forgotten_unless_they_hold_something,
+            }
+            targets {
+                idle_breakers_are_forgotten_and_shut_ones_stay,
+                a_shut_breaker_is_forgotten_when_no_job_has_wanted_it_for_a_week,
+                lanes_without_jobs_are_forgotten_and_made_again,
+                the_lane_beside_a_job_that_runs_alone_stays,
+                no_job_is_lost_when_its_lane_goes_while_it_comes,
             }
             bad_input {
                 one_bad_job_refuses_its_whole_call,

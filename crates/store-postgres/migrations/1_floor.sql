@@ -5,7 +5,7 @@ CREATE FUNCTION redrive.now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL S
     AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
 
 -- A lane is what the claim admits or leaves alone as a whole: jobs of one workload, one set of targets, one priority,
--- running among others or alone. Rows are interned and never removed.
+-- running among others or alone. Rows are interned; one without jobs may be removed.
 CREATE TABLE redrive.lanes (
     id       integer  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     workload text     NOT NULL,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use redrive_store::StoreError;
 
+use crate::lanes::is_gone;
+
 /// What is to be done about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -27,6 +29,7 @@ impl Kind {
 /// What is to be done about this error.
 pub(crate) fn kind(error: &sqlx::Error) -> Kind {
     match error {
+        error if is_gone(error) => Kind::Retry,
         sqlx::Error::Database(db) => match db.code().as_deref() {
             // Serialization failure, deadlock.
             Some("40001" | "40P01") => Kind::Retry,
@@ -48,6 +51,9 @@ pub(crate) fn kind(error: &sqlx::Error) -> Kind {
 pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     let lost = matches!(kind(&error), Kind::Lost | Kind::Silent);
     match error {
+        error if is_gone(&error) => {
+            StoreError::Unavailable { reason: "its lane was removed just now: once more".into() }
+        }
         sqlx::Error::Database(db) => {
             let code = db.code().unwrap_or_default().into_owned();
             let text = db.message().to_owned();

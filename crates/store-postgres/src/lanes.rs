@@ -1,4 +1,5 @@
-//! Interned lanes, remembered by the process. Rows are only ever added, so what is remembered stays true.
+//! Interned lanes, remembered by the process. What a lane stands for never changes; that it is there may: one without jobs is
+//! removed, and who enqueues into it all the same is refused by the schema ([`is_gone`]) and asks again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -33,7 +34,27 @@ pub(crate) struct Lanes {
     by_id: RwLock<HashMap<i32, Arc<Lane>>>,
 }
 
+/// Whether a lane that was remembered has been removed meanwhile.
+pub(crate) fn is_gone(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(db) if db.constraint() == Some("tallies_lane_is_there"))
+}
+
 impl Lanes {
+    /// Asks for every lane again.
+    pub(crate) fn forget(&self) {
+        self.by_key.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.by_id.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Asks for every lane again when one of them was gone.
+    pub(crate) fn hear<T>(&self, answer: sqlx::Result<T>) -> sqlx::Result<T> {
+        answer.inspect_err(|error| {
+            if is_gone(error) {
+                self.forget();
+            }
+        })
+    }
+
     /// What these lanes stand for; asks only for those it has not met.
     pub(crate) async fn get(
         &self,

@@ -13,7 +13,8 @@ const EPOCH: i32 = 1;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/1_floor.sql"),
     include_str!("../migrations/2_batches.sql"),
-    include_str!("../migrations/3_documents.sql"),
+    include_str!("../migrations/3_lanes.sql"),
+    include_str!("../migrations/4_documents.sql"),
 ];
 /// "redrive" as a number: starters of every version wait for each other on it.
 const LOCK: i64 = 0x0072_6564_7269_7665;

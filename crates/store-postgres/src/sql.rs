@@ -63,6 +63,7 @@ pub(crate) fn with_schema(text: &str, schema: &str) -> String {
 }
 
 statements! {
+    a_move
     acts
     attempts
     batch
@@ -86,7 +87,11 @@ statements! {
     dead_list
     dead_of_job
     delete_batches
+    delete_breakers
+    delete_lane_targets
+    delete_lanes
     delete_setting
+    delete_tallies
     deliveries
     delivery
     discard
@@ -125,6 +130,8 @@ statements! {
     group_state
     groups
     hold_document
+    idle_breakers
+    idle_lanes
     insert_breaker
     insert_document
     insert_idempotency
@@ -141,11 +148,12 @@ statements! {
     live_documents
     lock_batches
     lock_document
+    lock_lanes
     lock_ramps
+    lock_tallies
     lookup
     lose_document
     mark_late
-    a_move
     move_group
     moves_of
     next_due
@@ -194,6 +202,7 @@ statements! {
     untold
     untold_owners
     update_batches
+    wait_briefly
     waits_alone
     workers
 }

@@ -25,13 +25,13 @@ use sqlx::{Connection, PgConnection, PgPool};
 use crate::error::{Kind, answered, breathe, kind, once, repeating, store_error};
 use crate::horizon::Horizon;
 use crate::hot::{Hot, Use};
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, is_gone};
 use crate::options::Options;
 use crate::read::{dead, desk as desk_read, jobs, overview, trail};
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, born, breaker, claim, desk, finish, lease, purge, session};
+use crate::verb::{act, born, breaker, claim, desk, finish, lease, purge, session, targets};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -55,6 +55,16 @@ pub(crate) struct Inner {
     pub(crate) cursor: AtomicI32,
     /// The last successes were members of batches: the next ones probably are too.
     pub(crate) batches_seen: AtomicBool,
+}
+
+impl Inner {
+    /// Asks for every lane again when one of them was gone.
+    fn hear<T>(&self, answer: std::result::Result<T, Fault>) -> std::result::Result<T, Fault> {
+        answer.inspect_err(|fault| match fault {
+            Fault::Db(error) if is_gone(error) => self.lanes.forget(),
+            Fault::Db(_) | Fault::Store(_) => {}
+        })
+    }
 }
 
 /// Redrive's scale-out store.
@@ -98,7 +108,8 @@ impl PostgresStore {
     pub async fn enqueue_in(&self, tx: &mut PgConnection, call: &Enqueue) -> Result<EnqueueReply> {
         validate(call)?;
         let lanes = repeating!(enqueue::lanes(&self.inner, &call.jobs))?;
-        let reply = enqueue::in_transaction(tx, &self.inner, call, &lanes).await.map_err(group::fault)?;
+        let reply = enqueue::in_transaction(tx, &self.inner, call, &lanes).await;
+        let reply = self.inner.hear(reply).map_err(group::fault)?;
         self.inner.wake.hint_in(tx).await.map_err(store_error)?;
         Ok(reply)
     }
@@ -191,11 +202,11 @@ impl Store for PostgresStore {
             return Ok(EnqueueReply { jobs, replayed: false });
         }
         // Ids make it safe to repeat: what a lost commit has written is found again.
-        let lanes = repeating!(enqueue::lanes(inner, &call.jobs))?;
         let reply = repeating_fault!(async {
+            let lanes = enqueue::lanes(inner, &call.jobs).await?;
             let mut lent = inner.hot.take(Use::Write).await?;
             let mut tx = lent.conn().begin().await?;
-            let reply = enqueue::in_transaction(&mut tx, inner, &call, &lanes).await?;
+            let reply = inner.hear(enqueue::in_transaction(&mut tx, inner, &call, &lanes).await)?;
             let done = tx.commit().await;
             lent.settle(done)?;
             Ok(reply)
@@ -210,8 +221,11 @@ impl Store for PostgresStore {
             return Ok((self.enqueue(call).await?, Vec::new()));
         }
         let inner = &*self.inner;
-        let lanes = repeating!(enqueue::lanes(inner, &call.jobs))?;
-        match once!(born::create(inner, &call.jobs, &lanes, &claim))? {
+        let made = once!(async {
+            let lanes = enqueue::lanes(inner, &call.jobs).await?;
+            inner.lanes.hear(born::create(inner, &call.jobs, &lanes, &claim).await)
+        })?;
+        match made {
             Some(claimed) => {
                 // Others hear only of what is left.
                 if claimed.len() < call.jobs.len() {
@@ -483,5 +497,9 @@ impl Store for PostgresStore {
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {
         repeating!(purge::forget(&self.inner, before))
+    }
+
+    async fn forget_targets(&self, before: Timestamp, limit: usize) -> Result<u64> {
+        repeating!(targets::forget(&self.inner, before, limit))
     }
 }

@@ -1,7 +1,7 @@
 -- The floor: every table of epoch 1. Times are UTC milliseconds, ids are 16-byte UUIDs.
 
 -- A lane is what the claim admits or leaves alone as a whole: jobs of one workload, one set of targets, one priority,
--- running among others or alone. Rows are interned and never removed.
+-- running among others or alone. Rows are interned; one without jobs may be removed.
 CREATE TABLE lanes (
     id       INTEGER PRIMARY KEY,
     workload TEXT    NOT NULL,

@@ -1,4 +1,4 @@
-//! Interned lanes, kept in memory by the writer. Rows are only ever added.
+//! Interned lanes, kept in memory by the writer, which alone adds and removes them.
 
 use std::collections::HashMap;
 
@@ -90,6 +90,15 @@ impl Lanes {
     /// Remembers where a walk ended.
     pub(crate) const fn set_cursor(&mut self, at: i64) {
         self.cursor = at;
+    }
+
+    /// The lane was removed.
+    pub(crate) fn forget(&mut self, id: i64) {
+        let Some(key) = self.by_id.remove(&id) else { return };
+        self.by_key.remove(&key);
+        if let Some(lanes) = self.by_workload.get_mut(&key.workload) {
+            lanes.retain(|lane| *lane != id);
+        }
     }
 
     fn remember(&mut self, id: i64, key: LaneKey) {

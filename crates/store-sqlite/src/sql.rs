@@ -63,8 +63,12 @@ statements! {
     DEAD_OF_JOB = "dead_of_job";
     DELETE_ATTEMPTS = "delete_attempts";
     DELETE_BATCHES = "delete_batches";
+    DELETE_BREAKER = "delete_breaker";
     DELETE_DEAD = "delete_dead";
     DELETE_JOB = "delete_job";
+    DELETE_LANE = "delete_lane";
+    DELETE_LANE_TALLIES = "delete_lane_tallies";
+    DELETE_LANE_TARGETS = "delete_lane_targets";
     DELETE_PAYLOAD = "delete_payload";
     DELETE_SETTING = "delete_setting";
     DISCARD_DEAD = "discard_dead";
@@ -83,6 +87,8 @@ statements! {
     GROUP_STATE = "group_state";
     GROUPS = "groups";
     HAS_DEAD = "has_dead";
+    IDLE_BREAKERS = "idle_breakers";
+    IDLE_LANES = "idle_lanes";
     INSERT_ATTEMPT = "insert_attempt";
     INSERT_BATCH_EVENT = "insert_batch_event";
     INSERT_BREAKER = "insert_breaker";

@@ -27,7 +27,7 @@ use crate::open::{CHECK_AT_ONCE, Place, Sync, open_reader, open_writer, quick_ch
 use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
-use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, purge, session};
+use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, purge, session, targets};
 use crate::writer::{Tx, Undo, Writer};
 
 /// How to open a store.
@@ -487,5 +487,9 @@ impl Store for SqliteStore {
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {
         self.write(Undo::Savepoint, move |tx| purge::forget(tx, before)).await
+    }
+
+    async fn forget_targets(&self, before: Timestamp, limit: usize) -> Result<u64> {
+        self.write(Undo::Savepoint, move |tx| targets::forget(tx, before, limit)).await
     }
 }

@@ -20,6 +20,11 @@ impl Tallies {
         self.change(lane, state, -1);
     }
 
+    /// Whether something changed in this lane.
+    pub(crate) fn knows(&self, lane: i64) -> bool {
+        self.0.keys().any(|(of, _)| *of == lane)
+    }
+
     /// Writes the changes.
     pub(crate) fn write(&self, conn: &Connection) -> rusqlite::Result<()> {
         let mut statement = conn.prepare_cached(

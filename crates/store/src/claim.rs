@@ -24,7 +24,25 @@ pub struct Want {
     /// At most so many.
     pub limit: usize,
     /// At most so many that depend on the same target, where [`Claim::rooms`] does not say how many.
-    pub per_target: Option<usize>,
+    pub per_target: Option<PerTarget>,
+}
+
+/// At most so many jobs that depend on the same target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerTarget {
+    /// So many.
+    pub limit: usize,
+    /// Only targets of this kind ([`Target::kind`]) are limited; all of them unless said. A job may depend on hosts that bear
+    /// little and on a bucket that bears everything.
+    pub kind: Option<&'static str>,
+}
+
+impl PerTarget {
+    /// The limit of this target, if it has one.
+    #[must_use]
+    pub fn of(&self, target: &Target) -> Option<usize> {
+        self.kind.is_none_or(|kind| target.kind() == kind).then_some(self.limit)
+    }
 }
 
 impl Want {
@@ -42,8 +60,8 @@ pub enum ClaimMode {
     Normal,
     /// One job that must run alone. The worker promises that nothing else runs beside it.
     Alone,
-    /// One job of a half-open target, by the worker that holds the probe.
-    Probe(Target),
+    /// One job that depends on all these half-open targets, by the worker that holds the probe of each.
+    Probe(TargetSet),
 }
 
 /// A worker asks for work.

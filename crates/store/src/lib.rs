@@ -27,7 +27,7 @@ pub use act::{Acted, GiveUp, RetryBy};
 pub use batch::{BatchChange, BatchCount};
 pub use breaker::{BreakerRow, Swapped};
 pub use claim::{
-    Claim, ClaimMode, Claimed, Expired, Extension, Lease, StoredFacts, Want, WorkerBeat, WorkerRow,
+    Claim, ClaimMode, Claimed, Expired, Extension, Lease, PerTarget, StoredFacts, Want, WorkerBeat, WorkerRow,
 };
 pub use desk::{ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting};
 pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob, When, validate};

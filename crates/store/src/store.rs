@@ -258,4 +258,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes idempotency keys and workers that were last used before `before`.
     async fn forget(&self, before: Timestamp) -> Result<u64>;
+
+    /// Removes what is left of targets that nobody uses any more: lanes without a job, and breakers that have not changed since
+    /// `before` and say nothing any more ([`Breaker::is_forgettable`]); at most so many of each. Answers how many in all.
+    async fn forget_targets(&self, before: Timestamp, limit: usize) -> Result<u64>;
 }

@@ -1,7 +1,6 @@
 //! `redrive convert`: files to XML, through a server that runs, or on its own.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use redrive_convert::{Gateway, GatewayOptions};
 use redrive_engine::Options;
@@ -63,7 +62,7 @@ async fn alone(
 ) -> Result<(), Stop> {
     std::fs::create_dir_all(out)
         .map_err(|e| Stop::new(Exit::Failed, format!("cannot make {}: {e}", out.display())))?;
-    let (mut convert, breaker) = (work.convert.clone(), work.breaker.clone());
+    let mut convert = work.convert.clone();
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     // One that starts or is being read leaves its core to another.
     let children =
@@ -90,7 +89,7 @@ async fn alone(
         name: "convert".to_owned(),
         lease_ttl: work.lease_ttl,
         drain: work.drain,
-        breaker: Arc::new(move |_| breaker.clone()),
+        breaker: work.breakers.by_target(),
         ..Options::default()
     };
     let alone = Alone::open(&settings::data_dir(values), out, mapping, job, options).await?;

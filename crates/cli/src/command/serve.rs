@@ -75,7 +75,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
             places: wired.fetches.places,
             pools: wired.fetches.pools,
         }),
-        breaker_mode: serving.work.breaker.mode,
+        breaker_mode: serving.work.breakers.mode(),
         public_url: serving.public_url,
         operators,
         limits: serving.limits,

@@ -44,12 +44,11 @@ impl Alone {
         }
         make_folder(&folder)?;
         let store: Arc<dyn Store> = Arc::new(StoreOptions::default().open(folder.join("redrive.db")).await?);
-        let breaker = work.breaker.clone();
         let options = Options {
             name: "fetch".to_owned(),
             lease_ttl: work.lease_ttl,
             drain: work.drain,
-            breaker: Arc::new(move |_| breaker.clone()),
+            breaker: work.breakers.by_target(),
             ..Options::default()
         };
         let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;

@@ -1,5 +1,6 @@
 //! Settings: flags > environment > `redrive.toml` > defaults, all from one table. The one home of the environment.
 
+mod breakers;
 mod fetching;
 mod file;
 mod flags;
@@ -16,6 +17,7 @@ use crate::args::Shared;
 use crate::exit::Stop;
 use crate::logs;
 
+pub(crate) use breakers::Breakers;
 pub(crate) use fetching::Fetching;
 pub(crate) use file::{FILE, lower};
 pub(crate) use flags::Flags;

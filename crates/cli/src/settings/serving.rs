@@ -6,14 +6,12 @@ use std::time::Duration;
 use redrive_blob::Location;
 use redrive_blob::room::Room;
 use redrive_convert::{ConvertOptions, RetentionOptions};
-use redrive_model::Code;
 use redrive_model::backoff::Backoff;
-use redrive_model::breaker::{Config, Mode};
 use redrive_model::policy::Policy;
 use redrive_server::{DoorLimits, Limits};
 use url::Url;
 
-use super::{Fetching, Secret, Values};
+use super::{Breakers, Fetching, Secret, Values};
 use crate::exit::{Exit, Stop};
 
 /// XML is larger than the PDF it was made from.
@@ -46,7 +44,7 @@ pub(crate) struct Work {
     pub(crate) convert: ConvertOptions,
     pub(crate) lease_ttl: Duration,
     pub(crate) drain: Duration,
-    pub(crate) breaker: Config,
+    pub(crate) breakers: Breakers,
 }
 
 /// What is for operators alone.
@@ -120,7 +118,7 @@ impl Work {
             },
             lease_ttl: values.time("WORKER_LEASE_TTL_SEC")?,
             drain: values.time("DRAIN_TIMEOUT_SEC")?,
-            breaker: breaker(values, gateway_timeout)?,
+            breakers: Breakers::read(values, gateway_timeout)?,
         })
     }
 }
@@ -133,23 +131,6 @@ fn policy(values: &Values) -> Result<Policy, Stop> {
         Policy { backoff: Backoff::reliability_with(base, jitter), ..Policy::reliability() }
     };
     Ok(Policy { max_attempts: Some(values.number("RETRY_MAX_ATTEMPTS")?), ..policy })
-}
-
-fn breaker(values: &Values, timeout: Duration) -> Result<Config, Stop> {
-    let window = values.number("CIRCUIT_WINDOW")?;
-    let cooldown = values.time("CIRCUIT_COOLDOWN_MS")?;
-    let default = Config::for_timeout(timeout);
-    Ok(Config {
-        window,
-        threshold: values.number("CIRCUIT_FAIL_THRESHOLD")?,
-        min_calls: default.min_calls.min(window),
-        consecutive: values.number("CIRCUIT_CONSECUTIVE")?,
-        cooldown,
-        cooldown_ceiling: default.cooldown_ceiling.max(cooldown),
-        mode: Mode::parse(&values.word("CIRCUIT_MODE")?).unwrap_or(Mode::Hold),
-        refusal: Code::GwBreakerOpen,
-        ..default
-    })
 }
 
 #[cfg(test)]

@@ -36,13 +36,12 @@ pub(crate) async fn wire(
 ) -> Result<Wired, Stop> {
     let store = store::open(place).await?;
     let work = &serving.work;
-    let breaker = work.breaker.clone();
     let options = Options {
         name: name.to_owned(),
         lease_ttl: work.lease_ttl,
         drain: work.drain,
         retention: serving.retention.every,
-        breaker: Arc::new(move |_| breaker.clone()),
+        breaker: work.breakers.by_target(),
         ..Options::default()
     };
     let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;

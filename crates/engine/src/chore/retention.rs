@@ -19,6 +19,9 @@ const REST: u32 = 9;
 /// Idempotency keys and workers that were not used for so long are forgotten.
 const FORGET: Duration = Duration::from_secs(7 * 24 * 3600);
 
+/// Breakers that have not changed for so long, and say nothing any more, are forgotten.
+const IDLE: Duration = Duration::from_secs(24 * 3600);
+
 /// The permanent job that walks over all jobs, from the oldest on, and removes those whose time is over; then it does the
 /// same for events that every reader has read.
 pub(crate) struct Retention {
@@ -56,12 +59,28 @@ impl Permanent for Retention {
         }
         let now = self.store.now().await?;
         self.store.forget(instant::before(now, FORGET)).await?;
-        let more = self.purge_events(&ctx).await?;
+        let more = self.forget_targets(&ctx).await? | self.purge_events(&ctx).await?;
         Ok(Done::RescheduleIn(if more { Duration::from_secs(1) } else { self.every }))
     }
 }
 
 impl Retention {
+    /// Removes what is left of targets that nobody uses any more. Answers whether there may be more.
+    async fn forget_targets(&self, ctx: &Context) -> Result<bool, Failure> {
+        for _ in 0..CHUNKS {
+            let began = Instant::now();
+            let before = instant::before(self.store.now().await?, IDLE);
+            if self.store.forget_targets(before, SCAN).await? < SCAN as u64 {
+                return Ok(false);
+            }
+            if ctx.is_cancelled() {
+                break;
+            }
+            rest(began.elapsed(), ctx.cancelled()).await;
+        }
+        Ok(true)
+    }
+
     /// Removes events that are old enough and that every reader has read. Answers whether there may be more.
     async fn purge_events(&self, ctx: &Context) -> Result<bool, Failure> {
         let mut read = EventSeq(i64::MAX);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use redrive_model::{Shown, State, WorkloadName};
 use redrive_store::{DeadFilter, QueueStats, WorkloadQueue};
 
+use crate::runtime::level;
 use crate::{Engine, Result};
 
 /// What belongs to the engine itself: its chores, its replays and schedules.
@@ -48,10 +49,7 @@ impl Engine {
         }
         let age = queues.iter().filter_map(|queue| queue.stats.oldest_age).max().unwrap_or_default();
         metrics::gauge!("redrive_queue_oldest_age_seconds").set(age.as_secs_f64());
-        for row in store.breakers().await? {
-            metrics::gauge!("redrive_breaker_state", "target" => row.target.to_string())
-                .set(row.breaker.level());
-        }
+        level::show(&store.breakers().await?);
         for reader in self.readers().await? {
             metrics::gauge!("redrive_reader_behind_events", "reader" => reader.name)
                 .set(reader.behind as f64);

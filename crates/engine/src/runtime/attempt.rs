@@ -4,22 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redrive_model::breaker::Call;
-use redrive_model::{Class, Code, Done, Failure, Outcome, Target, decide, instant};
+use redrive_model::{Code, Done, Failure, JobFacts, Outcome, decide, instant};
 use redrive_store::{Claimed, Finish};
 use tokio::time::Instant;
 
-use super::breakers::Begun;
 use super::record::{Entry, KEEP_ATTEMPTS};
 use super::slots::{Started, Why};
-use super::{Worker, breakers, governor, report, surroundings};
+use super::{Worker, blame, breakers, governor, report};
 use crate::context::Left;
 use crate::registry::{Registered, Rules};
 use crate::{Context, ids};
 
 /// A handler that is told to end because its process stops has so long.
 pub(crate) const LAST_MOMENT: Duration = Duration::from_secs(1);
-/// Throttled without a word on how long.
-const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// Runs this job, and then whatever has a free slot: a task of its own for every short job would cost more than the job.
 pub(crate) async fn run_on(worker: Arc<Worker>, mut started: Started) {
@@ -74,8 +71,8 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     meters.duration.record(began.elapsed().as_secs_f64());
     if why == Some(Why::Lost) {
         super::lost(claimed.lease, &claimed.workload, claimed.facts.attempt);
-        // A probe that says nothing frees its place at once.
-        if let Some((target, probe)) = worker.breakers.take_probe(claimed.lease) {
+        // A probe that says nothing frees its place.
+        for (target, probe) in worker.breakers.take_probes(claimed.lease) {
             breakers::probe_ended(worker, &target, probe, Call::Neutral).await;
         }
         worker.slots.ended(&claimed);
@@ -84,7 +81,15 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     }
     let (outcome, failure) = outcome(&claimed, ended, why);
     // The next one starts when the breakers know: else it runs into what this one has just met.
-    blame(worker, &registered, &claimed, &begun, outcome, failure.as_ref()).await;
+    let ended = blame::Ended { claimed: &claimed, begun: &begun, began, outcome, failure: failure.as_ref() };
+    let refunded = ended.tell(worker, &registered).await;
+    let claimed = if claimed.facts.probe && !refunded {
+        // It asked about a target that is not to blame: an attempt like any other.
+        let facts = JobFacts { probe: false, ..claimed.facts.clone() };
+        Arc::new(Claimed { facts, ..Claimed::clone(&claimed) })
+    } else {
+        claimed
+    };
     worker.slots.ended(&claimed);
     record(worker, &registered, &claimed, since, outcome, failure, ctx.take_left()).await;
 }
@@ -116,10 +121,11 @@ pub(crate) async fn record(
         }
         _ => decide(outcome, &claimed.facts, &rules.policy, now, ids::draw()),
     };
-    let target = failure.as_ref().and_then(|failure| blamed(failure, claimed));
+    let target = failure.as_ref().and_then(|failure| blame::target(failure, claimed));
     let mut failure = failure;
     if let Some(target) = &target {
-        let longer = governor::delay(worker, target, &mut decision, now).await;
+        let longer = governor::delay(worker, target, &mut decision, now).await
+            + blame::wait_elsewhere(worker, claimed, target, &rules.policy, &mut decision, now);
         if !longer.is_zero() {
             let ms = u64::try_from(longer.as_millis()).unwrap_or(u64::MAX);
             failure = failure.map(|failure| failure.with("retry_delayed_ms", ms));
@@ -178,57 +184,4 @@ fn outcome(
         (Some(Err(failure)), None) => failed(failure),
         (None, None) => failed(Failure::new(Code::SystemTimeout, "the attempt was stopped")),
     }
-}
-
-/// Tells the breakers how the calls of this attempt ended. What the other side asked for is written before the job's
-/// end, so that nobody runs into it meanwhile.
-async fn blame(
-    worker: &Worker,
-    registered: &Registered,
-    claimed: &Claimed,
-    begun: &[Begun],
-    outcome: Outcome,
-    failure: Option<&Failure>,
-) {
-    let blamed = failure.and_then(|failure| blamed(failure, claimed));
-    let call = match (outcome, failure) {
-        (Outcome::Done(Done::Snooze(_) | Done::AwaitBatch(_)), _) => Call::Neutral,
-        (Outcome::Done(_), _) => Call::Success,
-        (Outcome::Failed { .. }, Some(failure)) => Call::of(failure.code),
-        _ => Call::Neutral,
-    };
-    if let Some((target, probe)) = worker.breakers.take_probe(claimed.lease) {
-        // A failure that is blamed on somebody else says nothing about this target.
-        let about = blamed.as_ref().is_none_or(|blamed| *blamed == target);
-        breakers::probe_ended(worker, &target, probe, if about { call } else { Call::Neutral }).await;
-    } else {
-        for (target, begun) in claimed.targets.iter().zip(begun) {
-            if call == Call::Success || blamed.as_ref() == Some(target) {
-                worker.breakers.note(target, call, begun.epoch);
-            }
-        }
-    }
-    let Some(failure) = failure else { return };
-    if failure.code.class() == Class::Environment {
-        surroundings::met(worker, failure).await;
-    }
-    let Some(target) = &blamed else { return };
-    let wait = failure.retry_after.unwrap_or(SHORT_WAIT).min(registered.rules.policy.retry_after_cap);
-    if call.is_failure() {
-        breakers::failed(worker).await;
-    } else if failure.code.class() == Class::Throttled {
-        breakers::throttle(worker, target, wait).await;
-    } else if call == Call::Busy {
-        let number = claimed.targets.iter().position(|of| of == target).and_then(|n| begun.get(n));
-        breakers::busy(worker, target, number.map_or(0, |begun| begun.number), wait).await;
-    }
-}
-
-/// The target a failure is blamed on: the one it names, or the only one there is.
-fn blamed(failure: &Failure, claimed: &Claimed) -> Option<Target> {
-    let only = || {
-        let mut targets = claimed.targets.iter();
-        targets.next().filter(|_| targets.next().is_none()).cloned()
-    };
-    failure.target.clone().or_else(only)
 }

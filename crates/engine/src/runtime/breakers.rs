@@ -4,13 +4,14 @@
 //! more jobs find out that a target is down than it takes. Any worker may open a breaker; only the one fenced probe,
 //! or a person, closes it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redrive_model::breaker::{Breaker, Call, Probe};
 use redrive_model::{Target, TargetSet, Timestamp, instant};
 use redrive_store::{BreakerRow, Lease, Store, StoreError, Swapped};
+use tokio::time::Instant;
 
 use super::Worker;
 use crate::ids;
@@ -37,13 +38,36 @@ struct State {
     /// Calls that ended, with the breaker's epoch when they started.
     pending: HashMap<Target, Vec<(Call, u64)>>,
     /// The epoch of every breaker that has a row.
-    epochs: HashMap<Target, u64>,
+    epochs: HashMap<Target, Epoch>,
     /// Calls that began here.
     calls: HashMap<Target, Calls>,
-    /// Targets that let nobody pass, as far as we know, and until when.
-    blocked: HashMap<Target, Timestamp>,
-    /// Probes that run here.
-    probes: HashMap<Lease, (Target, Probe)>,
+    /// Targets that let nobody pass, as far as we know.
+    blocked: HashMap<Target, Blocked>,
+    /// Probes that run here. One job may try several targets.
+    probes: HashMap<Lease, Vec<(Target, Probe)>>,
+}
+
+/// A breaker's epoch, and since when we know it.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    number: u64,
+    known: Instant,
+}
+
+/// A target that lets nobody pass.
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    /// Nobody who asks the store before this.
+    until: Timestamp,
+    /// When a call may be made at the earliest.
+    free: Option<Timestamp>,
+}
+
+impl Blocked {
+    fn of(breaker: &Breaker, now: Timestamp) -> Option<Self> {
+        let until = breaker.gate().blocked_until.filter(|until| *until > now)?;
+        Some(Self { until, free: breaker.free_at(now) })
+    }
 }
 
 /// Calls to one target, numbered from 1.
@@ -76,9 +100,24 @@ impl Breakers {
             let calls = state.calls.entry(target.clone()).or_default();
             calls.begun += 1;
             let number = calls.begun;
-            Begun { epoch: state.epochs.get(target).copied().unwrap_or(0), number }
+            Begun { epoch: state.epochs.get(target).map_or(0, |epoch| epoch.number), number }
         };
         targets.iter().map(begin).collect()
+    }
+
+    /// The epoch of a target's breaker when a call began of which nobody knew where it would lead.
+    pub(crate) fn epoch_at(&self, target: &Target, began: Instant) -> u64 {
+        match self.state().epochs.get(target) {
+            None => 0,
+            Some(epoch) if epoch.known <= began => epoch.number,
+            // It was another one, and its result decides nothing.
+            Some(epoch) => epoch.number.wrapping_sub(1),
+        }
+    }
+
+    /// When a call to this target may be made again, where none may be made now.
+    pub(crate) fn free_at(&self, target: &Target, now: Timestamp) -> Option<Timestamp> {
+        self.state().blocked.get(target)?.free.filter(|at| *at > now)
     }
 
     /// This call was asked for time: how many others began before it and after the last that was.
@@ -95,9 +134,7 @@ impl Breakers {
         let mut state = self.state();
         // Nothing is known against it: a success says nothing new, and costs nothing.
         if matches!(call, Call::Neutral | Call::Busy)
-            || call == Call::Success
-                && !state.epochs.contains_key(target)
-                && !state.pending.contains_key(target)
+            || !call.is_failure() && !state.epochs.contains_key(target) && !state.pending.contains_key(target)
         {
             return;
         }
@@ -107,29 +144,39 @@ impl Breakers {
         }
     }
 
-    /// The probe that this lease is, if it is one.
-    pub(crate) fn take_probe(&self, lease: Lease) -> Option<(Target, Probe)> {
-        self.state().probes.remove(&lease)
+    /// The probes that this lease is, if it is one.
+    pub(crate) fn take_probes(&self, lease: Lease) -> Vec<(Target, Probe)> {
+        self.state().probes.remove(&lease).unwrap_or_default()
     }
 
-    pub(crate) fn put_probe(&self, lease: Lease, target: Target, probe: Probe) {
-        self.state().probes.insert(lease, (target, probe));
+    pub(crate) fn put_probes(&self, lease: Lease, probes: Vec<(Target, Probe)>) {
+        self.state().probes.insert(lease, probes);
     }
 
     /// What a look at all rows has told.
     pub(crate) fn learn(&self, rows: &[BreakerRow], now: Timestamp) {
         let mut state = self.state();
-        state.epochs = rows.iter().map(|row| (row.target.clone(), row.breaker.epoch)).collect();
-        let until = |row: &BreakerRow| row.breaker.gate().blocked_until.filter(|until| *until > now);
-        state.blocked = rows.iter().filter_map(|row| Some((row.target.clone(), until(row)?))).collect();
+        let known = Instant::now();
+        let epoch = |row: &BreakerRow| {
+            let number = row.breaker.epoch;
+            let same = state.epochs.get(&row.target).filter(|epoch| epoch.number == number);
+            (row.target.clone(), same.copied().unwrap_or(Epoch { number, known }))
+        };
+        let epochs = rows.iter().map(epoch).collect();
+        let blocked = |row: &BreakerRow| Some((row.target.clone(), Blocked::of(&row.breaker, now)?));
+        state.epochs = epochs;
+        state.blocked = rows.iter().filter_map(blocked).collect();
     }
 
     /// What one row looks like now.
-    fn learn_one(&self, target: &Target, breaker: &Breaker) {
+    fn learn_one(&self, target: &Target, breaker: &Breaker, now: Timestamp) {
         let mut state = self.state();
-        state.epochs.insert(target.clone(), breaker.epoch);
-        match breaker.gate().blocked_until {
-            Some(until) => state.blocked.insert(target.clone(), until),
+        let number = breaker.epoch;
+        if state.epochs.get(target).is_none_or(|epoch| epoch.number != number) {
+            state.epochs.insert(target.clone(), Epoch { number, known: Instant::now() });
+        }
+        match Blocked::of(breaker, now) {
+            Some(blocked) => state.blocked.insert(target.clone(), blocked),
             None => state.blocked.remove(target),
         };
     }
@@ -137,7 +184,7 @@ impl Breakers {
     /// Whether one of these targets lets nobody pass now.
     pub(crate) fn blocks(&self, targets: &TargetSet, now: Timestamp) -> bool {
         let state = self.state();
-        let blocked = |target: &Target| state.blocked.get(target).is_some_and(|until| *until > now);
+        let blocked = |target: &Target| state.blocked.get(target).is_some_and(|blocked| blocked.until > now);
         !state.blocked.is_empty() && targets.iter().any(blocked)
     }
 }
@@ -154,6 +201,38 @@ pub(crate) async fn run(worker: Arc<Worker>) {
             return;
         }
         super::give_held_back(&worker).await;
+        keep_probes(&worker).await;
+    }
+}
+
+/// Keeps the probes that run here for as long as their leases are kept, however long they take.
+async fn keep_probes(worker: &Worker) {
+    let leases: HashSet<Lease> = worker.slots.leases().into_iter().collect();
+    let now = worker.clock.now();
+    let running = {
+        let state = worker.breakers.state();
+        let kept = state.probes.iter().filter(|(lease, _)| leases.contains(lease));
+        kept.flat_map(|(_, probes)| probes.clone()).collect::<Vec<_>>()
+    };
+    for (target, probe) in running {
+        let config = (worker.options.breaker)(&target);
+        if instant::between(now, probe.expires_at) > config.probe_ttl / 2 {
+            continue;
+        }
+        let keep = |breaker: &mut Breaker, now: Timestamp| {
+            breaker.keep_probe(&config, now, probe.epoch).then(|| instant::after(now, config.probe_ttl))
+        };
+        match change(&*worker.store, &target, keep).await {
+            Ok((until, _)) => {
+                let mut state = worker.breakers.state();
+                let of_it = |(of, same): &&mut (Target, Probe)| *of == target && same.epoch == probe.epoch;
+                let it = state.probes.values_mut().flatten().find(of_it);
+                if let (Some((_, kept)), Some(until)) = (it, until) {
+                    kept.expires_at = until;
+                }
+            }
+            Err(error) => tracing::debug!(event = "breaker.probe_not_kept", %target, "{error}"),
+        }
     }
 }
 
@@ -175,7 +254,7 @@ pub(crate) async fn flush(worker: &Worker) {
             }
         };
         match change(&*worker.store, &target, record).await {
-            Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker),
+            Ok(((), breaker)) => worker.breakers.learn_one(&target, &breaker, worker.clock.now()),
             Err(error) => {
                 tracing::debug!(event = "breaker.not_written", %target, "{error}");
                 let mut state = worker.breakers.state();
@@ -229,7 +308,7 @@ pub(crate) async fn probe_ended(worker: &Worker, target: &Target, probe: Probe, 
         breaker.probe_ended(&config, now, ids::draw(), probe.epoch, call)
     };
     match change(&*worker.store, target, ended).await {
-        Ok((_, breaker)) => worker.breakers.learn_one(target, &breaker),
+        Ok((_, breaker)) => worker.breakers.learn_one(target, &breaker, worker.clock.now()),
         Err(error) => {
             tracing::warn!(event = "breaker.probe_not_written", %target, "{error}: another probe follows");
         }
@@ -241,7 +320,7 @@ pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
     let asked = |breaker: &mut Breaker, now: Timestamp| breaker.throttle(instant::after(now, wait));
     match change(&*worker.store, target, asked).await {
         Ok(((), breaker)) => {
-            worker.breakers.learn_one(target, &breaker);
+            worker.breakers.learn_one(target, &breaker, worker.clock.now());
             super::give_held_back(worker).await;
         }
         Err(error) => tracing::warn!(event = "breaker.throttle_not_written", %target, "{error}"),
@@ -249,8 +328,9 @@ pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
 }
 
 /// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
-pub(crate) async fn busy(worker: &Worker, target: &Target, number: u64, wait: Duration) {
-    let others = worker.breakers.others_before(target, number);
+/// A call whose number nobody knows stands for itself.
+pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, wait: Duration) {
+    let others = number.map_or(0, |number| worker.breakers.others_before(target, number));
     let asked = |breaker: &mut Breaker, now: Timestamp| {
         breaker.busy.count(others);
         if breaker.busy.is_too_busy() {
@@ -259,7 +339,7 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, number: u64, wait: Du
     };
     match change(&*worker.store, target, asked).await {
         Ok(((), breaker)) => {
-            worker.breakers.learn_one(target, &breaker);
+            worker.breakers.learn_one(target, &breaker, worker.clock.now());
             super::give_held_back(worker).await;
         }
         Err(error) => tracing::debug!(event = "breaker.busy_not_written", %target, "{error}"),
@@ -268,14 +348,13 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, number: u64, wait: Du
 
 fn report(target: &Target, before: &Breaker, after: &Breaker) {
     let (from, to) = (before.phase_name(), after.phase_name());
-    metrics::gauge!("redrive_breaker_state", "target" => target.to_string()).set(after.level());
     if from == to {
         return;
     }
     // Whoever moves it counts the time, so that it is counted once in the fleet.
     if before.level() >= 0.5 {
         let secs = instant::between(before.since, after.since).as_secs();
-        metrics::counter!("redrive_breaker_open_seconds_total", "target" => target.to_string())
+        metrics::counter!("redrive_breaker_open_seconds_total", "target" => target.kind().to_owned())
             .increment(secs);
     }
     if to == "open" {

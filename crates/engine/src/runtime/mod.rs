@@ -2,12 +2,14 @@
 
 mod attempt;
 mod beat;
+mod blame;
 mod breakers;
 mod claim;
 mod fail_fast;
 mod governor;
 mod heart;
 mod idle;
+pub(crate) mod level;
 mod probe;
 mod record;
 pub(crate) mod report;

@@ -14,6 +14,7 @@ pub(crate) struct Task {
     pub(crate) n: u64,
     #[serde(default)]
     pub(crate) key: Option<String>,
+    /// One, or several with commas between.
     #[serde(default)]
     pub(crate) target: Option<String>,
 }
@@ -32,7 +33,7 @@ impl Input for Task {
     }
 
     fn targets(&self) -> Vec<Target> {
-        self.target.iter().map(|name| Target::new(name.clone()).unwrap()).collect()
+        self.target.iter().flat_map(|names| names.split(',')).map(|name| Target::new(name).unwrap()).collect()
     }
 
     fn label(&self) -> Option<String> {

@@ -100,4 +100,5 @@ verbs! {
     Write purge_events(upto: EventSeq, limit: usize) -> u64;
     Write prune_attempts(job: JobId, keep: usize) -> u64;
     Write forget(before: Timestamp) -> u64;
+    Write forget_targets(before: Timestamp, limit: usize) -> u64;
 }

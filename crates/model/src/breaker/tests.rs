@@ -137,12 +137,78 @@ fn a_failed_probe_opens_for_longer_up_to_the_ceiling() {
     assert_eq!(waits, [60_000, 120_000, 240_000, 300_000, 300_000]);
 }
 
+/// Also covers: B10.
 #[test]
-fn a_neutral_probe_frees_the_slot_at_once() {
+fn a_neutral_probe_frees_the_slot_and_the_next_one_takes_a_breath() {
+    for call in [Call::Neutral, Call::Busy] {
+        let mut b = opened();
+        let probe = b.start_probe(&config(), at(31_000), worker(1)).unwrap();
+        assert!(b.probe_ended(&config(), at(31_500), 0, probe.epoch, call));
+        assert_eq!((b.next_probe_at(), b.reopened), (Some(at(36_500)), 0), "{call:?}");
+        assert_eq!(b.start_probe(&config(), at(36_499), worker(2)), None);
+        assert!(b.start_probe(&config(), at(36_500), worker(2)).is_some());
+    }
+    let short = Config { cooldown: Duration::from_millis(200), ..config() };
+    let mut b = opened();
+    let probe = b.start_probe(&short, at(31_000), worker(1)).unwrap();
+    b.probe_ended(&short, at(31_500), 0, probe.epoch, Call::Neutral);
+    assert_eq!(b.next_probe_at(), Some(at(31_700)), "never longer than the cool-down");
+}
+
+#[test]
+fn an_answer_that_is_no_success_is_a_good_probe_and_lets_the_ramp_grow() {
     let mut b = opened();
     let probe = b.start_probe(&config(), at(31_000), worker(1)).unwrap();
-    assert!(b.probe_ended(&config(), at(31_500), 0, probe.epoch, Call::Neutral));
-    assert!(b.start_probe(&config(), at(31_500), worker(2)).is_some());
+    assert!(b.probe_ended(&config(), at(31_500), 0, probe.epoch, Call::Answered));
+    assert_eq!(b.phase, Phase::Ramp { limit: 1, successes: 0 });
+    let epoch = b.epoch;
+    for _ in 0..63 {
+        b.record(&config(), at(32_000), 0, Call::Answered, epoch);
+    }
+    assert_eq!(b.phase, Phase::Closed);
+    b.record(&config(), at(32_000), 0, Call::Unreachable, epoch);
+    b.record(&config(), at(32_000), 0, Call::Unreachable, epoch);
+    let before = b.clone();
+    b.record(&config(), at(32_000), 0, Call::Answered, epoch);
+    assert_eq!(b, before, "4xx do not count while it is closed");
+}
+
+/// Also covers: B8.
+#[test]
+fn a_probe_that_is_kept_outlives_its_time() {
+    let mut b = opened();
+    let probe = b.start_probe(&config(), at(31_000), worker(1)).unwrap();
+    let ttl = config().probe_ttl.as_millis() as i64;
+    assert!(b.keep_probe(&config(), at(31_000 + ttl / 2), probe.epoch));
+    assert_eq!(b.start_probe(&config(), probe.expires_at, worker(2)), None, "it is still out");
+    let lost = at(31_000 + ttl / 2 + ttl);
+    let next = b.start_probe(&config(), lost, worker(2)).unwrap();
+    assert!(!b.keep_probe(&config(), lost, probe.epoch), "somebody else has it");
+    assert_eq!(b.phase, Phase::HalfOpen { probe: next });
+}
+
+/// What speaks against a target, and what proves that it is there.
+#[test]
+fn codes_count_as_the_decisions_say() {
+    for (code, call) in [
+        (Code::DownloadTimeout, Call::Unreachable),
+        (Code::DownloadConnect, Call::Unreachable),
+        (Code::DownloadHttp5xx, Call::ServerError),
+        (Code::DownloadBusy, Call::Busy),
+        (Code::DownloadRateLimited, Call::Busy),
+        (Code::DownloadHttp4xx, Call::Answered),
+        (Code::DownloadHttp4xxTransient, Call::Answered),
+        (Code::DownloadTooSlow, Call::Answered),
+        (Code::DownloadDnsNxdomain, Call::Answered),
+        (Code::UploadChecksum, Call::Answered),
+        (Code::Gw4xx, Call::Answered),
+        (Code::DownloadProxyFailed, Call::Neutral),
+        (Code::DownloadProxyExhausted, Call::Neutral),
+        (Code::HandlerFailed, Call::Neutral),
+        (Code::SystemTimeout, Call::Neutral),
+    ] {
+        assert_eq!(Call::of(code), call, "{code}");
+    }
 }
 
 /// Also covers: B9.
@@ -227,6 +293,33 @@ fn a_target_that_asked_for_time_is_not_probed_before() {
 }
 
 #[test]
+fn it_says_when_a_call_may_be_made_again() {
+    let mut b = Breaker::new(at(0));
+    assert_eq!(b.free_at(at(0)), None);
+    b.throttle(at(9_000));
+    assert_eq!((b.free_at(at(8_999)), b.free_at(at(9_000))), (Some(at(9_000)), None));
+    let mut b = opened();
+    assert_eq!((b.free_at(at(2_000)), b.free_at(at(31_000))), (Some(at(31_000)), None));
+    b.hold(Hold { by: "ann".into(), reason: "upgrade".into(), since: at(0), until: None });
+    assert_eq!(b.free_at(at(31_000)), Some(Timestamp::MAX));
+}
+
+#[test]
+fn only_what_says_nothing_any_more_is_forgotten() {
+    let week = 7 * 24 * 3_600_000;
+    let mut b = Breaker::new(at(0));
+    assert!(b.is_forgettable(at(0), true));
+    b.throttle(at(9_000));
+    assert!(!b.is_forgettable(at(8_999), false) && b.is_forgettable(at(9_000), true));
+    b.hold(Hold { by: "ann".into(), reason: "upgrade".into(), since: at(0), until: None });
+    assert!(!b.is_forgettable(at(week * 9), false), "a person's word stays");
+    let b = opened();
+    assert!(!b.is_forgettable(at(31_000 + week - 1), false));
+    assert!(b.is_forgettable(at(31_000 + week), false));
+    assert!(!b.is_forgettable(at(31_000 + week), true), "jobs wait for it");
+}
+
+#[test]
 fn a_breaker_reads_back_from_its_row() {
     let mut b = opened();
     b.start_probe(&config(), at(31_000), worker(1));
@@ -240,20 +333,23 @@ enum Op {
     Record(u8, u64),
     Probe(u8),
     ProbeEnded(u8, u64),
+    Keep(u64),
     Pass(u32),
 }
 
 fn call(n: u8) -> Call {
-    [Call::Success, Call::ServerError, Call::Unreachable, Call::Neutral][n as usize % 4]
+    [Call::Success, Call::ServerError, Call::Unreachable, Call::Neutral, Call::Answered, Call::Busy]
+        [n as usize % 6]
 }
 
 proptest! {
     /// Also covers: T3.
     #[test]
     fn it_never_closes_without_a_good_probe(ops in prop::collection::vec(prop_oneof![
-        (0u8..4, 0u64..6).prop_map(|(c, back)| Op::Record(c, back)),
+        (0u8..6, 0u64..6).prop_map(|(c, back)| Op::Record(c, back)),
+        (0u64..3).prop_map(Op::Keep),
         (0u8..3).prop_map(Op::Probe),
-        (0u8..4, 0u64..3).prop_map(|(c, back)| Op::ProbeEnded(c, back)),
+        (0u8..6, 0u64..3).prop_map(|(c, back)| Op::ProbeEnded(c, back)),
         (0u32..40_000).prop_map(Op::Pass),
     ], 1..400), draw: u64) {
         let cfg = config();
@@ -261,22 +357,26 @@ proptest! {
         let mut now = 0i64;
         for op in ops {
             let before = b.clone();
-            let mut good_probe = false;
+            let (mut good_probe, mut neutral) = (false, false);
             match op {
                 Op::Pass(ms) => now += i64::from(ms),
                 Op::Record(c, back) => b.record(&cfg, at(now), draw, call(c), before.epoch.saturating_sub(back)),
+                Op::Keep(back) => { b.keep_probe(&cfg, at(now), before.epoch.saturating_sub(back)); }
                 Op::Probe(w) => { b.start_probe(&cfg, at(now), worker(w)); }
                 Op::ProbeEnded(c, back) => {
                     let counted = b.probe_ended(&cfg, at(now), draw, before.epoch.saturating_sub(back), call(c));
-                    good_probe = counted && call(c) == Call::Success;
+                    good_probe = counted && matches!(call(c), Call::Success | Call::Answered);
+                    neutral = counted && matches!(call(c), Call::Neutral | Call::Busy);
                 }
             }
             let was_shut = matches!(before.phase, Phase::Open { .. } | Phase::HalfOpen { .. });
             let passes = matches!(b.phase, Phase::Closed | Phase::Ramp { .. });
             prop_assert!(!(was_shut && passes) || good_probe, "{before:?} -> {b:?}");
             if let (Phase::HalfOpen { probe: a }, Phase::HalfOpen { probe: z }) = (&before.phase, &b.phase) {
-                prop_assert!(a == z || a.expires_at <= at(now), "two probes at once");
+                prop_assert!(a.epoch == z.epoch || a.expires_at <= at(now), "two probes at once");
             }
+            // However a probe ends, the next one is not at once.
+            prop_assert!(!neutral || b.next_probe_at() > Some(at(now)), "{b:?}");
             prop_assert!(b.epoch >= before.epoch);
             prop_assert!(b.recent.len() <= 20);
         }

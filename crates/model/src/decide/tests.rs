@@ -181,6 +181,21 @@ fn a_failed_probe_gives_its_attempt_back_without_limit() {
     assert_eq!(d.because, Rule::NotRetryable, "what the file itself did wrong stays its own fault");
 }
 
+/// A probe whose failure does not speak against the target is an attempt like any other, or it would be made for ever.
+#[test]
+fn a_probe_that_ends_in_its_own_trouble_pays_for_it() {
+    let p = Policy::reliability();
+    let probe = |attempt| JobFacts { probe: true, ..facts(attempt) };
+    let of_its_own = |code: Code| code.class() == Class::Transient && !Call::of(code).is_failure();
+    for entry in crate::failure::REGISTRY.iter().filter(|entry| of_its_own(entry.code)) {
+        let d = run(failed(entry.code), &probe(1), &p);
+        assert_eq!(d, run(failed(entry.code), &facts(1), &p), "{}", entry.name);
+        assert!(after(entry.code, &probe(3), &p).is_err(), "{} has an end", entry.name);
+    }
+    let d = run(failed(Code::DownloadRateLimited), &probe(1), &p);
+    assert_eq!(d.because, Rule::Throttled, "the days of waiting are counted");
+}
+
 #[test]
 fn permanent_jobs_never_give_up() {
     let p = Policy::permanent();

@@ -8,7 +8,7 @@ use redrive_store::{Acted, GiveUp, JobFilter, NewJob, Swapped};
 
 use crate::Harness;
 use crate::audit::all_jobs;
-use crate::kit::{KEEP, Kit, ids, secs, target, workload};
+use crate::kit::{KEEP, Kit, ids, secs, target, targets, workload};
 
 /// While a breaker is open nothing of its target is claimed, jobs stay queued with their attempts, and people see why.
 pub async fn b4_an_open_breaker_holds_its_jobs_and_costs_them_nothing(h: &dyn Harness) {
@@ -163,7 +163,7 @@ pub async fn b15_a_hold_that_ended_does_not_keep_the_probe_away(h: &dyn Harness)
     k.advance(secs(10)).await;
     breaker.start_probe(&Config::default(), k.now().await, k.worker(1)).expect("the hold is over");
     k.set_breaker("gateway", &breaker).await;
-    let mode = redrive_store::ClaimMode::Probe(target("gateway"));
+    let mode = redrive_store::ClaimMode::Probe(targets(&["gateway"]));
     let got = k.claim_with(redrive_store::Claim { mode, ..k.ask(1) }).await;
     assert_eq!(ids(&got), [job]);
     k.audit().await;

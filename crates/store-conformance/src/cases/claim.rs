@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use redrive_model::limits::MAX_CLAIM;
-use redrive_model::{Code, Done, LeaseToken, Outcome, Shown, State};
-use redrive_store::{Claim, ClaimMode, Enqueue, Enqueued, NewJob, Want, When};
+use redrive_model::{Code, Done, JobId, LeaseToken, Outcome, Shown, State};
+use redrive_store::{Claim, ClaimMode, Enqueue, Enqueued, NewJob, PerTarget, Want, When};
 
 use crate::Harness;
 use crate::kit::{Kit, TTL, ids, secs, target, workload};
@@ -176,12 +176,35 @@ pub async fn a_claim_takes_no_more_of_a_target_than_there_is_room_for(h: &dyn Ha
         put.push(k.put_one(k.job_on(&[name])).await);
     }
     let plain = k.put_one(k.job()).await;
-    let wants = vec![Want { per_target: Some(2), ..want("work", 10) }];
+    let wants = vec![Want { per_target: Some(PerTarget { limit: 2, kind: None }), ..want("work", 10) }];
     let rooms = vec![(target("b"), 1), (target("c"), 0)];
     let got = k.claim_with(Claim { wants, rooms, ..k.ask(10) }).await;
     assert_eq!(ids(&got), [put[0], put[1], put[4], plain]);
     let rooms = vec![(target("a"), 1)];
     assert_eq!(ids(&k.claim_with(Claim { rooms, ..k.ask(3) }).await), [put[2], put[5], put[6]]);
+    k.audit().await;
+}
+
+/// A limit for each host is none for the bucket that all of them depend on.
+pub async fn a_limit_per_target_is_only_for_targets_of_its_kind(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let mut put = Vec::new();
+    for host in
+        ["host:a", "host:a", "host:a", "host:b:80", "host:c", "host:d", "hosts:e", "hosts:e", "hosts:e"]
+    {
+        put.push(k.put_one(k.job_on(&["bucket:scans", host])).await);
+    }
+    let per_target = Some(PerTarget { limit: 2, kind: Some("host") });
+    let wants = || vec![Want { per_target, ..want("work", 10) }];
+    let got = k.claim_with(Claim { wants: wants(), ..k.ask(10) }).await;
+    assert_eq!(ids(&got), [put[0], put[1], put[3], put[4], put[5], put[6], put[7], put[8]]);
+    // The same for jobs that are born claimed.
+    let born: Vec<NewJob> =
+        ["host:f", "host:f", "host:f"].map(|host| k.job_on(&["bucket:scans", host])).into();
+    let first: Vec<JobId> = born.iter().take(2).map(|job| job.id).collect();
+    let ask = Claim { wants: wants(), rooms: vec![(target("host:a"), 0)], ..k.ask(10) };
+    let (_, claimed) = k.store.enqueue_for(Enqueue::jobs(born), ask).await.unwrap();
+    assert_eq!(ids(&claimed), first);
     k.audit().await;
 }
 

@@ -26,6 +26,7 @@ pub mod retention;
 pub mod retry;
 pub mod session;
 pub mod shape;
+pub mod targets;
 pub mod told;
 pub mod unique;
 pub mod waiting;

@@ -8,7 +8,7 @@ use redrive_model::{Code, Failure, Outcome, Rule, Shown, State, WorkerId};
 use redrive_store::{Claim, ClaimMode, Claimed, Finished, NewJob, Swapped};
 
 use crate::Harness;
-use crate::kit::{Kit, ids, secs, target};
+use crate::kit::{Kit, ids, secs, target, targets};
 
 /// Many workers on two handles try for the probe at the same moment: exactly one gets it, and only that worker's
 /// probe claim passes.
@@ -53,13 +53,53 @@ pub async fn a_probe_claim_takes_one_job_of_its_target(h: &dyn Harness) {
     assert_eq!(k.claim_with(probing(&k, k.worker(1))).await, [], "open, and nobody has the probe");
     k.advance(secs(30)).await;
     start(&k, k.worker(1)).await;
-    let other = Claim { mode: ClaimMode::Probe(target("disk")), ..k.ask(5) };
+    let other = Claim { mode: ClaimMode::Probe(targets(&["disk"])), ..k.ask(5) };
     assert_eq!(k.claim_with(other).await, [], "another target");
     assert_eq!(ids(&k.claim_with(probing(&k, k.worker(1))).await), [mine[0]]);
     k.audit().await;
 }
 
-/// A probe whose outcome says nothing about the target frees the slot at once: the next worker may probe.
+/// A job that waits for two open targets is tried by the one worker that holds the probe of both, or nobody could ever try
+/// either of them. With the probe of one, it waits for the other.
+pub async fn b14_a_probe_of_two_targets_takes_a_job_of_both(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let both = k.put_one(k.job_on(&["bucket:scans", "gateway"])).await;
+    k.put(vec![k.job_on(&["gateway", "host:a"]), k.job_on(&["bucket:scans"])]).await;
+    let mode = |names: &[&str]| ClaimMode::Probe(targets(names));
+    for name in ["gateway", "bucket:scans", "host:a"] {
+        k.open_breaker(name, Duration::ZERO).await;
+    }
+    start(&k, k.worker(1)).await;
+    let one = Claim { mode: mode(&["gateway"]), ..k.ask(5) };
+    assert_eq!(k.claim_with(one).await, [], "both of its jobs wait for another target too");
+    let pair = Claim { mode: mode(&["bucket:scans", "gateway"]), ..k.ask(5) };
+    assert_eq!(k.claim_with(pair.clone()).await, [], "the probe of the other is not ours");
+    start_of(&k, "bucket:scans", k.worker(2)).await;
+    assert_eq!(k.claim_with(pair.clone()).await, [], "somebody else has it");
+    let mut bucket = k.store.breaker(&target("bucket:scans")).await.unwrap().unwrap().breaker;
+    let epoch = bucket.epoch;
+    bucket.probe_ended(&Config::default(), k.now().await, 0, epoch, Call::Neutral);
+    k.set_breaker("bucket:scans", &bucket).await;
+    k.advance(secs(5)).await;
+    start_of(&k, "bucket:scans", k.worker(1)).await;
+    let got = k.claim_with(pair).await;
+    assert_eq!((ids(&got), got[0].facts.probe), (vec![both], true));
+    k.audit().await;
+}
+
+/// Among very many lanes the one job of the target is found at once.
+pub async fn b7_a_probe_finds_its_job_among_many_lanes(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let others: Vec<String> = (0..700).map(|n| format!("host:{n}.example")).collect();
+    k.put(others.iter().map(|name| k.job_on(&[name])).collect()).await;
+    let job = k.put_one(k.job_on(&["gateway"])).await;
+    k.open_breaker("gateway", Duration::ZERO).await;
+    start(&k, k.worker(1)).await;
+    assert_eq!(ids(&k.claim_with(probing(&k, k.worker(1))).await), [job]);
+    k.audit().await;
+}
+
+/// A probe whose outcome says nothing about the target frees the slot: after a breath the next worker may probe.
 /// A failed probe gives the attempt back, without limit.
 pub async fn b10_a_neutral_outcome_frees_the_probe(h: &dyn Harness) {
     let k = Kit::new(h);
@@ -74,6 +114,7 @@ pub async fn b10_a_neutral_outcome_frees_the_probe(h: &dyn Harness) {
         let row = k.row(job).await;
         assert_eq!((row.state, row.attempt, row.shown), (State::Queued, 0, Shown::Held));
         report(&k, probe, Call::Neutral).await;
+        k.advance(secs(5)).await;
     }
     let attempts = k.store.attempts(job).await.unwrap();
     assert!(attempts.iter().all(|a| a.outcome == "probe_refunded" && a.rule == Some(Rule::ProbeFailed)));
@@ -153,14 +194,19 @@ pub async fn a_ramp_counts_jobs_of_several_targets_for_each(h: &dyn Harness) {
 
 /// A probe claim of this worker for `gateway`.
 fn probing(k: &Kit<'_>, worker: WorkerId) -> Claim {
-    Claim { worker, mode: ClaimMode::Probe(target("gateway")), ..k.ask(5) }
+    Claim { worker, mode: ClaimMode::Probe(targets(&["gateway"])), ..k.ask(5) }
 }
 
 /// Gives the probe of `gateway` to this worker.
 async fn start(k: &Kit<'_>, worker: WorkerId) -> Probe {
-    let mut breaker = k.store.breaker(&target("gateway")).await.unwrap().unwrap().breaker;
+    start_of(k, "gateway", worker).await
+}
+
+/// Gives the probe of this target to this worker.
+async fn start_of(k: &Kit<'_>, name: &str, worker: WorkerId) -> Probe {
+    let mut breaker = k.store.breaker(&target(name)).await.unwrap().unwrap().breaker;
     let probe = breaker.start_probe(&Config::default(), k.now().await, worker).expect("the probe is free");
-    k.set_breaker("gateway", &breaker).await;
+    k.set_breaker(name, &breaker).await;
     probe
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
-use redrive_model::{Code, Failure, JobId, Outcome, Rule, State, Timestamp, decide, instant};
+use redrive_model::{Code, Failure, JobId, Outcome, Rule, State, TargetSet, Timestamp, decide, instant};
 use redrive_store::{Claim, ClaimMode, Finish, GiveUp, Lease, NewEvent, RetryBy, Want, WorkerBeat};
 
 use super::call::Call;
@@ -102,9 +102,18 @@ impl World {
         let (worker, mode) = match op.mode {
             ModeOp::Normal => (None, ClaimMode::Normal),
             ModeOp::Alone => (None, ClaimMode::Alone),
-            ModeOp::Probe(target) => (None, ClaimMode::Probe(universe::target(target))),
+            ModeOp::Probe(target) => {
+                (None, ClaimMode::Probe(TargetSet::new([universe::target(target)]).unwrap()))
+            }
             ModeOp::RightProbe(nth) => match newest(&probes, nth) {
-                Some((target, worker)) => (Some(worker), ClaimMode::Probe(target.clone())),
+                // Sometimes with all that this worker may try, for a job that depends on several of them.
+                Some((target, worker)) => {
+                    let its = probes
+                        .iter()
+                        .filter(|(other, who)| *who == worker && (*other == target || op.limit > 1));
+                    let its = TargetSet::new(its.map(|(target, _)| (*target).clone()));
+                    (Some(worker), ClaimMode::Probe(its.unwrap()))
+                }
                 None => (None, ClaimMode::Normal),
             },
         };

@@ -4,7 +4,10 @@
 WITH RECURSIVE clock AS MATERIALIZED (SELECT redrive.now_ms() AS now),
 few AS MATERIALIZED (
     SELECT l.id FROM unnest($2::text[]) AS want (workload) JOIN redrive.lanes l ON l.workload = want.workload
-    WHERE l.alone = $6 LIMIT 65
+    WHERE l.alone = $6
+      -- The lanes of what is probed are few among many, and a walk might not come by.
+      AND ($9::text[] IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = l.id AND t.target = $9[1]))
+    LIMIT 65
 ),
 walk (lane, step) AS (
     SELECT (SELECT j.lane FROM redrive.jobs j WHERE j.state = 'queued' AND j.lane > $7 ORDER BY j.lane LIMIT 1), 1
@@ -15,7 +18,7 @@ walk (lane, step) AS (
 ),
 gates AS MATERIALIZED (
     SELECT b.target, b.admits, b.blocked_until > clock.now AS blocked,
-           coalesce(b.target = $9 AND b.probe = $1, false) AS probed
+           coalesce(b.target = ANY ($9) AND b.probe = $1, false) AS probed
     FROM redrive.breakers b, clock
     WHERE (b.blocked_until IS NOT NULL OR b.admits IS NOT NULL) AND (b.blocked_until > clock.now OR b.admits IS NOT NULL)
 ),
@@ -23,11 +26,13 @@ admitted AS MATERIALIZED (
     SELECT l.id, l.workload, l.priority, want.room, own.room AS own
     FROM (SELECT id FROM few WHERE (SELECT count(*) FROM few) <= 64 UNION ALL SELECT lane FROM walk) AS w
     JOIN redrive.lanes l ON l.id = w.id
-    JOIN unnest($2::text[], $3::int8[], $12::int8[]) AS want (workload, room, per_target) ON want.workload = l.workload
+    JOIN unnest($2::text[], $3::int8[], $12::int8[], $13::text[]) AS want (workload, room, per_target, kind)
+      ON want.workload = l.workload
     -- What this worker has room for among the jobs of one set of targets.
     CROSS JOIN LATERAL (
         SELECT CASE WHEN want.per_target IS NOT NULL OR cardinality($10::text[]) > 0 THEN (
-            SELECT min(coalesce(r.room, want.per_target)) FROM redrive.lane_targets t
+            SELECT min(coalesce(r.room, CASE WHEN coalesce(split_part(t.target, ':', 1) = want.kind, true) THEN want.per_target END))
+            FROM redrive.lane_targets t
             LEFT JOIN unnest($10::text[], $11::int8[]) AS r (target, room) ON r.target = t.target WHERE t.lane = l.id
         ) END AS room
     ) AS own
@@ -38,8 +43,8 @@ admitted AS MATERIALIZED (
       AND (own.room IS NULL OR own.room > 0)
       AND NOT EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
                       WHERE t.lane = l.id AND NOT g.probed AND coalesce(g.blocked, false))
-      AND ($9::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t JOIN gates g ON g.target = t.target
-                                       WHERE t.lane = l.id AND g.probed))
+      AND ($9::text[] IS NULL OR cardinality($9) = (SELECT count(*) FROM redrive.lane_targets t
+                                                    JOIN gates g ON g.target = t.target WHERE t.lane = l.id AND g.probed))
 ),
 heads AS MATERIALIZED (
     SELECT j.place, j.id, j.due_at, a.priority, a.workload, a.room
@@ -66,7 +71,7 @@ claimed AS (
     UPDATE redrive.jobs j
     SET state = 'processing', lease_token = j.lease_token + 1, leased_by = $1, leased_at = clock.now,
         lease_expires_at = least(clock.now + $5::int8, 253402207200999),
-        attempt = j.attempt + 1, started_at = coalesce(j.started_at, clock.now), probe = $9::text IS NOT NULL
+        attempt = j.attempt + 1, started_at = coalesce(j.started_at, clock.now), probe = $9::text[] IS NOT NULL
     FROM picked, clock
     -- They are locked, so they stay where they are; one that moved before it was locked waits for the next claim.
     WHERE j.ctid = picked.place

@@ -63,7 +63,9 @@ fn room(jobs: &[NewJob], claim: &Claim) -> Vec<bool> {
         let Some(want) = want.filter(|_| matches!(job.when, When::In(Duration::ZERO))) else { continue };
         if let Some(each) = want.per_target {
             for target in job.targets.iter() {
-                of_target.entry(target).or_insert(each);
+                if let Some(limit) = each.of(target) {
+                    of_target.entry(target).or_insert(limit);
+                }
             }
         }
         let full = job.targets.iter().any(|target| of_target.get(target) == Some(&0));

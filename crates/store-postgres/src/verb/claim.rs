@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use redrive_model::limits::MAX_CLAIM;
-use redrive_model::{JobId, LeaseToken, WorkerId, instant};
+use redrive_model::{JobId, LeaseToken, Target, WorkerId, instant};
 use redrive_store::{Claim, ClaimMode, Claimed, Lease, StoredFacts, Want};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection, PgConnection, Row, SqlSafeStr};
@@ -126,10 +126,10 @@ async fn ramp(
     Ok(claimed)
 }
 
-/// The target that is probed, if this is a probe.
-fn probe(claim: &Claim) -> Option<&str> {
+/// The targets that are probed, if this is a probe.
+fn probe(claim: &Claim) -> Option<Vec<&str>> {
     match &claim.mode {
-        ClaimMode::Probe(target) => Some(target.as_str()),
+        ClaimMode::Probe(targets) => Some(targets.iter().map(Target::as_str).collect()),
         ClaimMode::Normal | ClaimMode::Alone => None,
     }
 }
@@ -157,7 +157,8 @@ fn ask<'q>(
         .bind(probe(claim))
         .bind(claim.rooms.iter().map(|(t, _)| t.as_str()).collect::<Vec<_>>())
         .bind(claim.rooms.iter().map(|(_, room)| number(*room)).collect::<Vec<_>>())
-        .bind(wanted(claim).map(|w| w.per_target.map(number)).collect::<Vec<_>>())
+        .bind(wanted(claim).map(|w| w.per_target.map(|each| number(each.limit))).collect::<Vec<_>>())
+        .bind(wanted(claim).map(|w| w.per_target.and_then(|each| each.kind)).collect::<Vec<_>>())
 }
 
 fn wants(claim: &Claim) -> (Vec<&str>, Vec<i64>) {

@@ -94,16 +94,16 @@ async fn commit(inner: &Inner, group: Vec<Waiting>) {
 
 /// One statement for jobs that need nothing else.
 pub(crate) async fn plain(inner: &Inner, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
-    let lanes: Vec<i32> = repeating!(enqueue::lanes(inner, jobs))?;
     let refs: Vec<&NewJob> = jobs.iter().collect();
     let mut made: HashSet<_> = repeating!(async {
+        let lanes = enqueue::lanes(inner, jobs).await?;
         let mut lent = inner.hot.take(Use::Write).await?;
         let made = match enqueue::insert_new(lent.conn(), inner, &refs, &lanes).await {
             Ok(true) => Ok(refs.iter().map(|job| job.id).collect()),
             Ok(false) => enqueue::insert(lent.conn(), inner, &refs, &lanes).await.map(|(made, _)| made),
             Err(error) => Err(error),
         };
-        lent.settle(made)
+        inner.lanes.hear(lent.settle(made))
     })?;
     inner.wake.hint();
     let answer = |job: &NewJob| {

@@ -12,3 +12,4 @@ pub(crate) mod group;
 pub(crate) mod lease;
 pub(crate) mod purge;
 pub(crate) mod session;
+pub(crate) mod targets;

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 
 use redrive_model::limits::MAX_CLAIM;
-use redrive_model::{JobId, LeaseToken, Target, WorkerId, WorkloadName, instant};
-use redrive_store::{Claim, ClaimMode, Claimed, Lease, Result, StoredFacts, Want};
+use redrive_model::{JobId, LeaseToken, Target, TargetSet, WorkerId, WorkloadName, instant};
+use redrive_store::{Claim, ClaimMode, Claimed, Lease, PerTarget, Result, StoredFacts, Want};
 use rusqlite::params;
 
 use super::record::{find, list};
@@ -76,7 +76,7 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
     places.sort_unstable();
     let mut room: HashMap<&WorkloadName, usize> =
         claim.wants.iter().map(|w| (&w.workload, w.limit)).collect();
-    let per_target: HashMap<&WorkloadName, usize> =
+    let per_target: HashMap<&WorkloadName, PerTarget> =
         claim.wants.iter().filter_map(|w| Some((&w.workload, w.per_target?))).collect();
     let mut quota = gates.quota.clone();
     let mut picked = Vec::with_capacity(limit.min(places.len()));
@@ -87,8 +87,10 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
         let key = tx.lanes.get(lane)?;
         let Some(left) = room.get_mut(&key.workload).filter(|left| **left > 0) else { continue };
         if let Some(per_target) = per_target.get(&key.workload) {
-            for target in key.targets.iter().filter(|t| !quota.contains_key(*t)).collect::<Vec<_>>() {
-                quota.insert(target.clone(), *per_target);
+            for target in key.targets.iter() {
+                if let Some(limit) = per_target.of(target) {
+                    quota.entry(target.clone()).or_insert(limit);
+                }
             }
         }
         if key.targets.iter().any(|t| quota.get(t) == Some(&0)) {
@@ -109,10 +111,22 @@ fn pick(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool, limit: usize
 fn admitted(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool) -> Result<Vec<i64>> {
     let wanted = || claim.wants.iter().filter(|w| w.limit > 0 && !gates.paused(&w.workload));
     let passes = |key: &LaneKey| key.alone == alone && gates.admit(key, &claim.mode);
-    let all: usize = wanted().map(|w| tx.lanes.of(&w.workload).len()).sum();
-    if all <= LANES_AT_ONCE {
-        let mut lanes = Vec::with_capacity(all);
-        for &lane in wanted().flat_map(|w| tx.lanes.of(&w.workload)) {
+    let all = || wanted().flat_map(|w| tx.lanes.of(&w.workload).iter().copied());
+    if let ClaimMode::Probe(targets) = &claim.mode {
+        // They are few among many, and a walk might not come by.
+        let mut lanes = Vec::new();
+        for lane in all() {
+            let key = tx.lanes.get(lane)?;
+            if depends(key, targets) && passes(key) {
+                lanes.push(lane);
+            }
+        }
+        if lanes.len() <= LANES_AT_ONCE {
+            return Ok(lanes);
+        }
+    } else if all().count() <= LANES_AT_ONCE {
+        let mut lanes = Vec::new();
+        for lane in all() {
             if passes(tx.lanes.get(lane)?) {
                 lanes.push(lane);
             }
@@ -143,11 +157,17 @@ fn admitted(tx: &mut Tx<'_>, claim: &Claim, gates: &Gates, alone: bool) -> Resul
     Ok(lanes)
 }
 
+/// Whether jobs of this lane depend on all of them.
+fn depends(key: &LaneKey, targets: &TargetSet) -> bool {
+    targets.iter().all(|target| key.targets.contains(target))
+}
+
 /// What breakers, pauses and full concurrency keys say.
 struct Gates {
     blocked: HashSet<Target>,
     quota: HashMap<Target, usize>,
-    probe: Option<Target>,
+    /// Targets whose probe this worker holds, of those that it wants to try.
+    probed: HashSet<Target>,
     paused: HashSet<String>,
 }
 
@@ -156,7 +176,7 @@ impl Gates {
         let mut gates = Self {
             blocked: HashSet::new(),
             quota: claim.rooms.iter().cloned().collect(),
-            probe: None,
+            probed: HashSet::new(),
             paused: list(tx.conn, sql::PAUSED, [], |row| row.get(0))?.into_iter().collect(),
         };
         let rows = list(tx.conn, sql::GATES, params![tx.now], |row| {
@@ -164,8 +184,9 @@ impl Gates {
             Ok((target, row.get::<_, Option<i64>>(1)?, row.get::<_, Option<i64>>(2)?, row::worker(row, 3)?))
         })?;
         for (target, blocked_until, admits, probe) in rows {
-            if claim.mode == ClaimMode::Probe(target.clone()) && probe == Some(claim.worker) {
-                gates.probe = Some(target);
+            let tried = matches!(&claim.mode, ClaimMode::Probe(targets) if targets.contains(&target));
+            if tried && probe == Some(claim.worker) {
+                gates.probed.insert(target);
             } else if blocked_until.is_some_and(|until| until > tx.now) {
                 gates.blocked.insert(target);
             } else if let Some(admits) = admits {
@@ -182,7 +203,7 @@ impl Gates {
 
     /// Most jobs of this lane that may be taken.
     fn room(&self, want: &Want, key: &LaneKey) -> usize {
-        let of = |target| self.quota.get(target).copied().or(want.per_target);
+        let of = |target| self.quota.get(target).copied().or_else(|| want.per_target?.of(target));
         key.targets.iter().filter_map(of).fold(want.limit, usize::min)
     }
 
@@ -193,7 +214,9 @@ impl Gates {
     fn admit(&self, key: &LaneKey, mode: &ClaimMode) -> bool {
         let probed = match mode {
             ClaimMode::Normal | ClaimMode::Alone => true,
-            ClaimMode::Probe(target) => self.probe.is_some() && key.targets.contains(target),
+            ClaimMode::Probe(targets) => {
+                depends(key, targets) && targets.iter().all(|target| self.probed.contains(target))
+            }
         };
         probed && !key.targets.iter().any(|t| self.blocked.contains(t) || self.quota.get(t) == Some(&0))
     }

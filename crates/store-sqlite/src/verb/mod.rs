@@ -13,3 +13,4 @@ pub(crate) mod purge;
 pub(crate) mod record;
 pub(crate) mod session;
 pub(crate) mod success;
+pub(crate) mod targets;

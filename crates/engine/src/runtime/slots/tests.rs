@@ -75,6 +75,45 @@ fn at(target: &str, n: u8) -> Claimed {
     Claimed { targets, ..claimed(n) }
 }
 
+/// Four at once to each host.
+struct FourToHosts;
+
+impl Workload for FourToHosts {
+    type Input = Nothing;
+
+    fn per_target(&self) -> Option<usize> {
+        Some(4)
+    }
+
+    fn per_target_kind(&self) -> Option<&'static str> {
+        Some("host")
+    }
+
+    async fn run(&self, _: Context, _: Nothing) -> Result<Done, Failure> {
+        Ok(Done::Complete)
+    }
+}
+
+#[test]
+fn a_limit_for_hosts_is_none_for_what_they_share() {
+    let (slots, mut registry) = (Slots::default(), Registry::default());
+    registry.add(FourToHosts).unwrap();
+    let wants = slots.wants(&registry);
+    let per_target = wants[0].per_target.unwrap();
+    let limit = |name: &str| per_target.of(&Target::new(name).unwrap());
+    assert_eq!((limit("host:a"), limit("bucket:scans"), limit("hosts")), (Some(4), None, None));
+    let both = |n: u8| {
+        let targets = ["bucket:scans", &format!("host:{}", n % 2)].map(|name| Target::new(name).unwrap());
+        Claimed { targets: TargetSet::new(targets).unwrap(), ..claimed(n) }
+    };
+    slots.take_in((0..10).map(both).collect());
+    while slots.next(&registry).is_some() {}
+    assert_eq!(slots.running(), 8, "four at each host, and the bucket bears them all");
+    let rooms: Vec<String> =
+        slots.rooms(&registry).into_iter().map(|(target, _)| target.to_string()).collect();
+    assert!(rooms.iter().all(|name| name.starts_with("host:")), "{rooms:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_fast_target_gets_a_little_more_than_it_bears_and_a_slow_one_does_not() {
     let (slots, mut registry) = (Slots::default(), Registry::default());

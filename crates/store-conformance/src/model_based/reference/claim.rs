@@ -9,6 +9,11 @@ use redrive_store::{Claim, ClaimMode, Claimed, Expired, Extension, Lease};
 
 use super::{Held, Job, Reference};
 
+/// Whether the claim tries this target.
+fn probed(claim: &Claim, target: &Target) -> bool {
+    matches!(&claim.mode, ClaimMode::Probe(targets) if targets.contains(target))
+}
+
 impl Reference {
     pub(super) fn claim(&mut self, claim: &Claim) -> Vec<Claimed> {
         let limit = match claim.mode {
@@ -43,22 +48,22 @@ impl Reference {
         let kind = match &claim.mode {
             ClaimMode::Normal => !job.alone,
             ClaimMode::Alone => job.alone,
-            ClaimMode::Probe(target) => {
-                !job.alone && job.targets.contains(target) && self.gate(target).probe == Some(claim.worker)
+            ClaimMode::Probe(targets) => {
+                let mine =
+                    |target| job.targets.contains(target) && self.gate(target).probe == Some(claim.worker);
+                !job.alone && targets.iter().all(mine)
             }
         };
         let passes = |target: &Target| {
-            let probed = claim.mode == ClaimMode::Probe(target.clone());
             let blocked = self.gate(target).blocked_until.is_some_and(|until| until > self.now);
-            (probed || !blocked) && !claim.rooms.iter().any(|(full, _)| full == target)
+            (probed(claim, target) || !blocked) && !claim.rooms.iter().any(|(full, _)| full == target)
         };
         ready && !paused && kind && job.targets.iter().all(passes)
     }
 
     /// How many more may run at once for the targets that count.
     fn room(&self, claim: &Claim) -> BTreeMap<Target, u32> {
-        let probed = |target: &Target| claim.mode == ClaimMode::Probe(target.clone());
-        let limited = self.breakers.keys().filter(|target| !probed(target));
+        let limited = self.breakers.keys().filter(|target| !probed(claim, target));
         limited
             .filter_map(|target| {
                 let limit = self.gate(target).limit?;

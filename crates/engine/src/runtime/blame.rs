@@ -1,0 +1,111 @@
+//! Who is to blame for how an attempt ended, and what the breakers are told.
+//!
+//! A success speaks for every target of the job, a failure against the one that it names, or against the only one there is. That
+//! may be a target the job does not depend on, such as the host that a redirect led to: its breaker counts the call like any
+//! other, for the jobs that do depend on it, and this job's retry waits until that target may be called again.
+
+use std::time::Duration;
+
+use redrive_model::breaker::Call;
+use redrive_model::decide::{Due, Requeue};
+use redrive_model::{Class, Decision, Done, Failure, NextStep, Outcome, Policy, Target, Timestamp, instant};
+use redrive_store::Claimed;
+use tokio::time::Instant;
+
+use super::breakers::Begun;
+use super::{Worker, breakers, surroundings};
+use crate::registry::Registered;
+
+/// Throttled without a word on how long.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
+
+/// An attempt that has ended.
+pub(crate) struct Ended<'a> {
+    pub(crate) claimed: &'a Claimed,
+    /// Its calls, in the order of its targets.
+    pub(crate) begun: &'a [Begun],
+    pub(crate) began: Instant,
+    pub(crate) outcome: Outcome,
+    pub(crate) failure: Option<&'a Failure>,
+}
+
+impl Ended<'_> {
+    /// Tells the breakers how the calls of this attempt ended. What the other side asked for is written before the job's
+    /// end, so that nobody runs into it meanwhile. Answers whether it was a probe that found its target still down: that
+    /// costs the job nothing.
+    pub(crate) async fn tell(&self, worker: &Worker, registered: &Registered) -> bool {
+        let Self { claimed, failure, .. } = *self;
+        let (call, blamed) = (self.call(), failure.and_then(|failure| target(failure, claimed)));
+        let probes = worker.breakers.take_probes(claimed.lease);
+        let mut found_down = false;
+        for (of, begun) in claimed.targets.iter().zip(self.begun) {
+            // A failure that is blamed on somebody else says nothing about this target.
+            let about = call == Call::Success || blamed.as_ref() == Some(of);
+            let call = if about { call } else { Call::Neutral };
+            match probes.iter().find(|(target, _)| target == of) {
+                Some((_, probe)) => {
+                    found_down |= call.is_failure();
+                    breakers::probe_ended(worker, of, *probe, call).await;
+                }
+                None => worker.breakers.note(of, call, begun.epoch),
+            }
+        }
+        if let Some(elsewhere) = blamed.as_ref().filter(|of| !claimed.targets.contains(of)) {
+            worker.breakers.note(elsewhere, call, worker.breakers.epoch_at(elsewhere, self.began));
+        }
+        let Some(failure) = failure else { return false };
+        if failure.code.class() == Class::Environment {
+            surroundings::met(worker, failure).await;
+        }
+        let Some(of) = &blamed else { return false };
+        let wait = failure.retry_after.unwrap_or(SHORT_WAIT).min(registered.rules.policy.retry_after_cap);
+        if call.is_failure() {
+            breakers::failed(worker).await;
+        } else if failure.code.class() == Class::Throttled {
+            breakers::throttle(worker, of, wait).await;
+        } else if call == Call::Busy {
+            let number = claimed.targets.iter().position(|target| target == of);
+            let number = number.and_then(|n| self.begun.get(n)).map(|begun| begun.number);
+            breakers::busy(worker, of, number, wait).await;
+        }
+        found_down
+    }
+
+    fn call(&self) -> Call {
+        match (self.outcome, self.failure) {
+            (Outcome::Done(Done::Snooze(_) | Done::AwaitBatch(_)), _) => Call::Neutral,
+            (Outcome::Done(_), _) => Call::Success,
+            (Outcome::Failed { .. }, Some(failure)) => Call::of(failure.code),
+            _ => Call::Neutral,
+        }
+    }
+}
+
+/// The target a failure is blamed on: the one it names, or the only one there is.
+pub(crate) fn target(failure: &Failure, claimed: &Claimed) -> Option<Target> {
+    let only = || {
+        let mut targets = claimed.targets.iter();
+        targets.next().filter(|_| targets.next().is_none()).cloned()
+    };
+    failure.target.clone().or_else(only)
+}
+
+/// The claim does not keep this job from a target that it does not depend on: its retry waits until that one may be called
+/// again, so that its attempts are not spent on what is known to be down. Answers how much longer that is.
+pub(crate) fn wait_elsewhere(
+    worker: &Worker,
+    claimed: &Claimed,
+    target: &Target,
+    policy: &Policy,
+    decision: &mut Decision,
+    now: Timestamp,
+) -> Duration {
+    let NextStep::Requeue { why: Requeue::Retry, due: Due::In(wait), .. } = &mut decision.step else {
+        return Duration::ZERO;
+    };
+    let free = worker.breakers.free_at(target, now).filter(|_| !claimed.targets.contains(target));
+    let Some(free) = free else { return Duration::ZERO };
+    let longer = instant::between(now, free).min(policy.retry_after_cap).saturating_sub(*wait);
+    *wait += longer;
+    longer
+}

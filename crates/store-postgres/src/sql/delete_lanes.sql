@@ -1,0 +1,1 @@
+DELETE FROM redrive.lanes WHERE id = ANY ($1::int4[])

@@ -1,0 +1,1 @@
+DELETE FROM redrive.tallies WHERE lane = ANY ($1::int4[])

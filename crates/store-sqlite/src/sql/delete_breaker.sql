@@ -1,0 +1,1 @@
+DELETE FROM breakers WHERE target = ?1 AND version = ?2

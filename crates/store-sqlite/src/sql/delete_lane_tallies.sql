@@ -1,0 +1,1 @@
+DELETE FROM tallies WHERE lane = ?1

@@ -1,0 +1,1 @@
+DELETE FROM lane_targets WHERE lane = ?1
