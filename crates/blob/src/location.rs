@@ -11,6 +11,7 @@ use crate::error::BlobError;
 use crate::folder::Folder;
 use crate::key::Key;
 use crate::s3::{S3, S3Settings};
+use crate::shelf::{BucketShelf, FolderShelf, Shelf};
 
 /// A place by its name: a path, `file:///path`, or `s3://bucket/prefix`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +83,25 @@ impl Location {
             Self::S3 { bucket, prefix } => {
                 let settings = S3Settings::new(bucket, prefix.clone(), spool).with_vars(vars);
                 Arc::new(S3::open(settings).await?)
+            }
+        })
+    }
+
+    /// Opens the place as one that belongs to people, otherwise like [`Location::open`].
+    pub async fn open_shelf<K, V>(
+        &self,
+        spool: impl Into<PathBuf>,
+        vars: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Arc<dyn Shelf>>
+    where
+        K: AsRef<str>,
+        V: Into<String>,
+    {
+        Ok(match self {
+            Self::Folder(path) => Arc::new(FolderShelf::open(path).await?),
+            Self::S3 { bucket, prefix } => {
+                let settings = S3Settings::new(bucket, prefix.clone(), spool).with_vars(vars);
+                Arc::new(BucketShelf::open(settings).await?)
             }
         })
     }

@@ -57,13 +57,16 @@ pub(crate) struct TempFolder {
     pub(crate) seam: Arc<dyn Seam>,
     /// Whether the temp itself becomes the artifact, so that it must be on the disk before it gets its name.
     pub(crate) durable: bool,
+    /// Whether people may read what becomes of it, as far as the umask lets them.
+    pub(crate) shared: bool,
 }
 
 impl MakeTemp for TempFolder {
     fn make(&self) -> Result<Temp> {
         let name = format!("{:032x}", rand::rng().random::<u128>());
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let made = rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR);
+        let mode = if self.shared { Mode::from_raw_mode(0o666) } else { Mode::RUSR | Mode::WUSR };
+        let made = rustix::fs::openat(&self.folder, &name, flags, mode);
         let file = made.map_err(|e| errno::folder(Act::Put, "making a temp", e))?;
         let temp = Temp {
             file: Arc::new(File::from(file)),

@@ -91,6 +91,9 @@ impl Walk {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => page.push(Listed { key, bytes: size(&stat), modified: modified(&stat) }),
             FileType::Directory => self.enter(Some(key.as_str().to_owned()))?,
+            FileType::Symlink => {
+                tracing::debug!(name = key.as_str(), "a link is passed over");
+            }
             _ => {}
         }
         Ok(())

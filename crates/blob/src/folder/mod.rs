@@ -35,7 +35,7 @@ use crate::temp::{Mark, Temp};
 use crate::upload::{Publish, Upload};
 
 use publish::Publisher;
-pub(crate) use root::Root;
+pub(crate) use root::{Root, Stop, Way, modified, size};
 pub(crate) use temps::sweep as sweep_temps;
 
 /// Where temps lie, under the root: the same file system, so that a rename is enough. Those of small uploads lie in folders below it.
@@ -57,19 +57,29 @@ impl Folder {
 
     /// Opens a folder in which nothing is synced.
     pub(crate) async fn open_scratch(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_as(path.as_ref(), Arc::new(Seamless), false).await
+        Self::open_as(path.as_ref(), Arc::new(Seamless), false, Root::open).await
+    }
+
+    /// Opens a folder that people use too: they can read what is put there, and none of their folders is removed.
+    pub(crate) async fn open_shared(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_as(path.as_ref(), Arc::new(Seamless), true, Root::open_shared).await
     }
 
     /// [`Folder::open`] with faults.
     pub async fn open_with(path: impl AsRef<Path>, seam: Arc<dyn Seam>) -> Result<Self> {
-        Self::open_as(path.as_ref(), seam, true).await
+        Self::open_as(path.as_ref(), seam, true, Root::open).await
     }
 
-    async fn open_as(path: &Path, seam: Arc<dyn Seam>, durable: bool) -> Result<Self> {
+    async fn open_as(
+        path: &Path,
+        seam: Arc<dyn Seam>,
+        durable: bool,
+        open: fn(&Path) -> Result<Root>,
+    ) -> Result<Self> {
         let path = path.to_owned();
         let at = path.clone();
         let root = blocking::run(move || {
-            let root = Root::open(&at)?;
+            let root = open(&at)?;
             root.subfolder(TEMP)?;
             Ok(root)
         });
@@ -83,6 +93,11 @@ impl Folder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The root itself, for those who do more with files than putting them.
+    pub(crate) const fn root(&self) -> &Arc<Root> {
+        &self.root
     }
 
     pub(crate) fn publisher(&self) -> Arc<dyn Publish> {
@@ -188,7 +203,7 @@ mod tests {
     async fn scratch_is_put_once_and_hashed_like_everything_and_never_synced() {
         let home = tempfile::tempdir().unwrap();
         let seam = Arc::new(Noting::default());
-        let scratch = Folder::open_as(home.path(), seam.clone(), false).await.unwrap();
+        let scratch = Folder::open_as(home.path(), seam.clone(), false, Root::open).await.unwrap();
         let key = Key::parse("a/b").unwrap();
         let stored = scratch.put_bytes(&key, "one".into()).await.unwrap();
         assert_eq!((stored.placed, stored.sha256), (Placed::New, crate::Sha256::of(b"one")));

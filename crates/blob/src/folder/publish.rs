@@ -6,7 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rustix::fs::{AtFlags, FlockOperation, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{
+    AtFlags, FlockOperation, Gid, Mode, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+};
 use rustix::io::Errno;
 
 use super::root::{Root, Stop, Way};
@@ -49,7 +51,12 @@ impl Publisher {
     }
 
     fn temps_in(&self, folder: Arc<OwnedFd>) -> TempFolder {
-        TempFolder { folder, seam: Arc::clone(&self.seam), durable: self.durable }
+        TempFolder {
+            folder,
+            seam: Arc::clone(&self.seam),
+            durable: self.durable,
+            shared: self.root.is_shared(),
+        }
     }
 
     fn put(&self, sealing: &mut Sealing, key: &Key) -> Result<Placed> {
@@ -59,6 +66,7 @@ impl Publisher {
                 Err(Stop::Missing) => continue,
                 Err(Stop::Failed(error)) => return Err(error),
             };
+            inherit_group(&way, sealing);
             match try_once(&way, &*self.seam, self.durable, sealing, key)? {
                 Tried::Done(placed) => return Ok(placed),
                 Tried::Again => {}
@@ -144,6 +152,19 @@ fn try_once(
             Ok(Tried::Again)
         }
         Err(e) => Err(errno::folder(Act::Put, "naming a file", e)),
+    }
+}
+
+/// A file in a folder that hands its group down has that group, as if it had been made there. Where we may not give it away it keeps
+/// ours.
+fn inherit_group(way: &Way<'_>, sealing: &Sealing) {
+    let (Ok(folder), Ok(file)) = (rustix::fs::fstat(way.last()), rustix::fs::fstat(&sealing.temp.file))
+    else {
+        return;
+    };
+    let hands_down = way.is_shared() && Mode::from_raw_mode(folder.st_mode).contains(Mode::SGID);
+    if hands_down && file.st_gid != folder.st_gid {
+        let _ = rustix::fs::fchown(&sealing.temp.file, None, Some(Gid::from_raw(folder.st_gid)));
     }
 }
 

@@ -18,12 +18,18 @@ use crate::temp::Moment;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PRIVATE: Mode = Mode::RWXU;
+/// What people share: the umask takes away what it takes away.
+const SHARED: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
+/// Of a root that people share only what lies below these is pruned: the other folders are theirs, also when they are empty.
+const PRUNED: [&str; 2] = ["pdf/", "temp/"];
 
 /// An open root. Everything is reached from its handle; its path is never used again.
 #[derive(Debug)]
 pub(crate) struct Root {
     fd: OwnedFd,
     lasting: Lasting,
+    /// Whether people use it too.
+    shared: bool,
 }
 
 /// The folders between the root and a key, all open, and how they are called from the root on.
@@ -45,9 +51,22 @@ impl Root {
     /// Opens the root, and makes it and its parents when they are missing. The root itself may be a link: the
     /// operator chose it.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::open_as(path, false)
+    }
+
+    /// Opens a root that people use too: what is made below it has the modes that the umask leaves.
+    pub(crate) fn open_shared(path: &Path) -> Result<Self> {
+        Self::open_as(path, true)
+    }
+
+    fn open_as(path: &Path, shared: bool) -> Result<Self> {
         let failed = |e| errno::io(Act::Open, "opening the folder", e);
         if !path.is_dir() {
-            DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(folder_mode(shared).as_raw_mode())
+                .create(path)
+                .map_err(failed)?;
             // The new name must last as long as what is put into it.
             for parent in path.ancestors().skip(1) {
                 let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -59,16 +78,21 @@ impl Root {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty());
         let fd = root.map_err(|e| errno::folder(Act::Open, "opening the folder", e))?;
-        Ok(Self { fd, lasting: Lasting::default() })
+        Ok(Self { fd, lasting: Lasting::default(), shared })
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
+    /// Whether people use it too.
+    pub(crate) const fn is_shared(&self) -> bool {
+        self.shared
+    }
+
     /// A folder of our own directly below the root, made when it is missing.
     pub(crate) fn subfolder(&self, name: &str) -> Result<OwnedFd> {
-        match step(&self.fd, name, true, Act::Put) {
+        match step(&self.fd, name, Some(PRIVATE), Act::Put) {
             Ok(folder) => Ok(folder),
             Err(Stop::Missing) => Err(BlobError::io(format!("{name} is not a folder"))),
             Err(Stop::Failed(error)) => Err(error),
@@ -88,6 +112,7 @@ impl Root {
         make: bool,
         act: Act,
     ) -> Result<Way<'a>, Stop> {
+        let make = make.then(|| folder_mode(self.shared));
         let mut way = Way { root: self, names: folders.unwrap_or_default(), below: Vec::new() };
         for segment in folders.into_iter().flat_map(|folders| folders.split('/')) {
             let next = step(way.last(), segment, make, act)?;
@@ -101,6 +126,11 @@ impl Way<'_> {
     /// The last folder.
     pub(crate) fn last(&self) -> &OwnedFd {
         self.below.last().unwrap_or(&self.root.fd)
+    }
+
+    /// Whether people use it too.
+    pub(crate) const fn is_shared(&self) -> bool {
+        self.root.shared
     }
 
     /// The last folder alone.
@@ -135,6 +165,9 @@ impl Way<'_> {
     /// Removes the folders on the way that are empty. One that is in use is not empty, or will be made again.
     pub(crate) fn prune(&self) {
         for (depth, (name, _)) in self.named().enumerate().collect::<Vec<_>>().into_iter().rev() {
+            if self.root.shared && !PRUNED.iter().any(|ours| name.starts_with(ours)) {
+                return;
+            }
             let last = name.rsplit('/').next().unwrap_or(name);
             if rustix::fs::unlinkat(self.parent(depth), last, AtFlags::REMOVEDIR).is_err() {
                 return;
@@ -153,21 +186,25 @@ impl Way<'_> {
     }
 }
 
+const fn folder_mode(shared: bool) -> Mode {
+    if shared { SHARED } else { PRIVATE }
+}
+
 /// One folder down. A link is refused, whatever it points at. Mostly it is there: it is made when it is found missing.
-fn step(folder: &OwnedFd, name: &str, make: bool, act: Act) -> Result<OwnedFd, Stop> {
+fn step(folder: &OwnedFd, name: &str, make: Option<Mode>, act: Act) -> Result<OwnedFd, Stop> {
     let open = || rustix::fs::openat(folder, name, FOLDER, Mode::empty());
     let opened = match open() {
-        Err(Errno::NOENT) if make => match rustix::fs::mkdirat(folder, name, PRIVATE) {
-            Ok(()) | Err(Errno::EXIST) => open(),
-            Err(Errno::NOENT) => return Err(Stop::Missing),
-            Err(e) => return Err(Stop::Failed(errno::folder(act, "making a folder", e))),
+        Err(Errno::NOENT) => match make.map(|mode| rustix::fs::mkdirat(folder, name, mode)) {
+            None | Some(Err(Errno::NOENT)) => return Err(Stop::Missing),
+            Some(Ok(()) | Err(Errno::EXIST)) => open(),
+            Some(Err(e)) => return Err(Stop::Failed(errno::folder(act, "making a folder", e))),
         },
         opened => opened,
     };
     match opened {
         Ok(next) => Ok(next),
         Err(Errno::NOENT) => Err(Stop::Missing),
-        Err(Errno::NOTDIR | Errno::LOOP) => Err(obstacle(folder, name, make, act)),
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(obstacle(folder, name, make.is_some(), act)),
         Err(e) => Err(Stop::Failed(errno::folder(act, "opening a folder", e))),
     }
 }

@@ -23,7 +23,7 @@ use crate::key::Key;
 /// The metadata under which an object's hash is kept.
 const HASH: &str = "sha256";
 /// How long a signed URL of our own is good for: it is used at once.
-const SIGNED_FOR: Duration = Duration::from_secs(300);
+pub(super) const SIGNED_FOR: Duration = Duration::from_secs(300);
 
 /// A bucket.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Bucket {
     pub(super) settings: S3Settings,
     /// What its uploads may hold.
     pub(super) memory: Memory,
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
 }
 
 /// What a bucket says about an object.

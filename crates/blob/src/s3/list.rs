@@ -31,6 +31,8 @@ struct Contents {
     key: String,
     size: u64,
     last_modified: Timestamp,
+    #[serde(rename = "ETag")]
+    etag: Option<String>,
 }
 
 /// One page of unfinished multipart uploads.
@@ -62,6 +64,7 @@ pub(super) struct Found {
     pub(super) name: String,
     pub(super) bytes: u64,
     pub(super) modified: Timestamp,
+    pub(super) etag: Option<String>,
 }
 
 /// Everything under a prefix of whole segments.
@@ -102,7 +105,7 @@ pub(super) fn found(bucket: Arc<Bucket>, under: String) -> BoxStream<'static, Re
                 let name = if encoded { decode(&object.key) } else { object.key };
                 // A store that does not filter must not make us remove what we did not ask for.
                 let name = bucket.settings.below(&name).filter(|name| name.starts_with(&under))?.to_owned();
-                Some(Found { name, bytes: object.size, modified: object.last_modified })
+                Some(Found { name, bytes: object.size, modified: object.last_modified, etag: object.etag })
             });
             let found: Vec<Found> = found.collect();
             Ok::<_, BlobError>(Some((found, page.next_continuation_token.map(Some))))

@@ -7,12 +7,16 @@
 mod bucket;
 mod list;
 mod memory;
+mod objects;
 mod probe;
+mod promises;
 mod publish;
 mod read;
 mod refusal;
+mod seen;
 mod send;
 mod settings;
+mod signed;
 mod temps;
 mod wire;
 
@@ -37,6 +41,10 @@ use crate::upload::Upload;
 pub use probe::{Conditional, Conditionals};
 pub use settings::S3Settings;
 
+pub(crate) use objects::Objects;
+pub(crate) use refusal::Failed;
+pub(crate) use seen::Seen;
+
 use bucket::Bucket;
 use publish::{ClockOf, Publisher};
 
@@ -56,7 +64,7 @@ impl Spool {
     fn folder(&self) -> Result<TempFolder> {
         let folder = self.0.fd().try_clone_to_owned();
         let folder = folder.map_err(|e| crate::errno::io(Act::Put, "opening the spool", e))?;
-        Ok(TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false })
+        Ok(TempFolder { folder: Arc::new(folder), seam: Arc::new(Seamless), durable: false, shared: false })
     }
 }
 

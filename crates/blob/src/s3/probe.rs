@@ -71,7 +71,7 @@ async fn ask(bucket: &Bucket, path: &Path) -> Result<Conditionals> {
 }
 
 /// Only a refused condition is a promise kept. A store that refuses the header itself is used without it.
-fn judge(second: Result<(), Failed>) -> Result<Conditional> {
+pub(super) fn judge(second: Result<(), Failed>) -> Result<Conditional> {
     match second {
         Err(Failed::Condition) => Ok(Conditional::Honoured),
         Ok(()) | Err(Failed::Error(BlobError::Denied { .. })) => Ok(Conditional::Ignored),
@@ -79,7 +79,7 @@ fn judge(second: Result<(), Failed>) -> Result<Conditional> {
     }
 }
 
-async fn put(bucket: &Bucket, path: &Path, mode: PutMode) -> Result<(), Failed> {
+pub(super) async fn put(bucket: &Bucket, path: &Path, mode: PutMode) -> Result<(), Failed> {
     let options = PutOptions { mode, ..PutOptions::default() };
     let put = bucket.store.put_opts(path, PutPayload::from_static(b"probe"), options).await;
     put.map(drop).map_err(|e| failed(Act::Put, None, e))

@@ -48,7 +48,7 @@ pub(super) async fn open(bucket: &Bucket, key: &Key, range: Option<ByteRange>) -
 }
 
 /// Errs when the stream ends before it gave what it promised.
-fn whole(bytes: ByteStream, wanted: u64) -> ByteStream {
+pub(super) fn whole(bytes: ByteStream, wanted: u64) -> ByteStream {
     let state = (bytes, 0_u64);
     stream::try_unfold(state, move |(mut bytes, got)| async move {
         match bytes.try_next().await? {

@@ -21,7 +21,7 @@ pub(super) struct Refusal {
 
 /// A failed call: the condition was not met, or an error.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(crate) enum Failed {
     /// 412: something is there already, or is not what it was.
     Condition,
     /// Everything else.

@@ -30,6 +30,9 @@ async fn does_what_it_is_told() {
         ("denied", _) => crate::torn::denied(folder).await,
         ("many-folder", count) => crate::memory::many_on_folder(folder, count.parse().unwrap()).await,
         ("many-s3", count) => crate::memory::many_on_s3(folder, count.parse().unwrap()).await,
+        ("move-until", how) => crate::shelf::killed::move_until(folder, how).await,
+        ("list-folder", _) => crate::shelf::memory::list_folder(folder).await,
+        ("list-bucket", _) => crate::shelf::memory::list_bucket(folder).await,
         other => panic!("{other:?}"),
     }
 }

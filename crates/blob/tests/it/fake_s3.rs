@@ -13,6 +13,9 @@ use axum::http::{HeaderMap, Method, Request, Response};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 
+/// So many objects make a page of a list.
+const PAGE: usize = 1_000;
+
 /// What happens to one call.
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
@@ -44,6 +47,8 @@ struct Object {
     bytes: Bytes,
     size: usize,
     sha256: Option<String>,
+    /// Other user metadata.
+    meta: BTreeMap<String, String>,
     etag: String,
 }
 
@@ -61,6 +66,8 @@ struct Inner {
     calls: HashMap<String, usize>,
     faults: Vec<(String, usize, Fault)>,
     next: usize,
+    /// Whether a copy has an ETag of its own, as with encryption by keys, or after parts.
+    reseals: bool,
 }
 
 pub(crate) struct Fake {
@@ -125,6 +132,16 @@ impl Fake {
         self.inner.lock().unwrap().uploads.len()
     }
 
+    /// From now on a copy has an ETag of its own.
+    pub(crate) fn reseal(&self) {
+        self.inner.lock().unwrap().reseals = true;
+    }
+
+    /// What an object holds.
+    pub(crate) fn bytes(&self, name: &str) -> Option<Bytes> {
+        self.inner.lock().unwrap().objects.get(name).map(|object| object.bytes.clone())
+    }
+
     /// Puts an object past our code, under whatever name.
     pub(crate) fn plant(&self, name: &str, bytes: &'static [u8]) {
         self.plant_as(name, bytes, None);
@@ -132,7 +149,13 @@ impl Fake {
 
     /// Puts an object whose metadata says this hash.
     pub(crate) fn plant_as(&self, name: &str, bytes: &'static [u8], sha256: Option<String>) {
-        let object = Object { bytes: bytes.into(), size: bytes.len(), sha256, etag: "\"planted\"".into() };
+        let object = Object {
+            bytes: bytes.into(),
+            size: bytes.len(),
+            sha256,
+            meta: BTreeMap::new(),
+            etag: "\"planted\"".into(),
+        };
         self.inner.lock().unwrap().objects.insert(name.to_owned(), object);
     }
 }
@@ -235,6 +258,9 @@ fn of(object: &Object) -> axum::http::response::Builder {
     let mut response = Response::builder()
         .header("etag", &object.etag)
         .header("last-modified", "Mon, 16 Nov 2026 08:00:00 GMT");
+    for (name, value) in &object.meta {
+        response = response.header(name, value);
+    }
     if let Some(sha256) = &object.sha256 {
         response = response.header("x-amz-meta-sha256", sha256);
     }
@@ -242,6 +268,11 @@ fn of(object: &Object) -> axum::http::response::Builder {
 }
 
 impl Inner {
+    /// What a copy would be made of.
+    fn source(&self, from: &str) -> Option<Object> {
+        self.objects.get(from.strip_prefix("bucket/").unwrap()).cloned()
+    }
+
     fn answer(
         &mut self,
         call: &str,
@@ -268,19 +299,44 @@ impl Inner {
                 return refuse(412, "PreconditionFailed", None);
             }
         }
+        if matches!(call, "COPY" | "DELETE") && keeps.put {
+            let there = self.objects.get(name).map(|object| object.etag.clone());
+            let source = header("x-amz-copy-source").and_then(|from| self.source(&from));
+            let source = source.map(|object| object.etag);
+            let absent = header("if-none-match").is_none() || there.is_none();
+            let meant = header("x-amz-copy-source-if-match")
+                .is_none_or(|etag| source.is_none() || source == Some(etag));
+            let unchanged = header("if-match").is_none_or(|etag| there == Some(etag));
+            if !absent || !meant || !unchanged {
+                return refuse(412, "PreconditionFailed", None);
+            }
+        }
+        let meta = || -> BTreeMap<String, String> {
+            let ours = headers.iter().filter(|(name, _)| name.as_str().starts_with("x-amz-meta-"));
+            ours.filter(|(name, _)| *name != "x-amz-meta-sha256")
+                .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+                .collect()
+        };
         self.next += 1;
         let etag = format!("\"{}\"", self.next);
         match call {
             "PUT" => {
-                let object = Object { bytes, size, sha256: header("x-amz-meta-sha256"), etag };
+                let object = Object { bytes, size, sha256: header("x-amz-meta-sha256"), meta: meta(), etag };
                 self.objects.insert(name.to_owned(), object);
                 ok("")
             }
             "COPY" => {
                 let from = header("x-amz-copy-source").unwrap();
-                let object = self.objects[from.strip_prefix("bucket/").unwrap()].clone();
+                let Some(mut object) = self.source(&from) else { return refuse(404, "NoSuchKey", None) };
+                if header("x-amz-metadata-directive").as_deref() == Some("REPLACE") {
+                    (object.sha256, object.meta) = (header("x-amz-meta-sha256"), meta());
+                }
+                if self.reseals {
+                    object.etag = etag;
+                }
+                let answer = format!("<CopyObjectResult><ETag>{}</ETag></CopyObjectResult>", object.etag);
                 self.objects.insert(name.to_owned(), object);
-                ok("<CopyObjectResult><ETag>x</ETag></CopyObjectResult>")
+                ok(answer)
             }
             "CREATE" => {
                 let id = format!("u{}", self.next);
@@ -303,7 +359,8 @@ impl Inner {
                     let size = parts.values().map(|(_, size)| size).sum();
                     let bytes =
                         parts.into_values().map(|(bytes, _)| bytes).collect::<Vec<_>>().concat().into();
-                    self.objects.insert(name.to_owned(), Object { bytes, size, sha256, etag });
+                    self.objects
+                        .insert(name.to_owned(), Object { bytes, size, sha256, meta: BTreeMap::new(), etag });
                     ok("<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
                 }
                 None => refuse(404, "NoSuchUpload", None),
@@ -317,11 +374,16 @@ impl Inner {
                 Response::builder().status(204).body(Body::empty()).unwrap()
             }
             "LIST" => {
-                let contents: String = self.objects.iter().map(|(name, object)| format!(
-                    "<Contents><Key>{name}</Key><Size>{}</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>",
-                    object.size
+                let after = parameter("continuation-token").replace("%2F", "/");
+                let mut page: Vec<_> = self.objects.range(after..).take(PAGE + 1).collect();
+                let next = page.get(PAGE).map(|(name, _)| (*name).clone());
+                page.truncate(PAGE);
+                let contents: String = page.into_iter().map(|(name, object)| format!(
+                    "<Contents><Key>{name}</Key><Size>{}</Size><LastModified>2026-01-01T00:00:00Z</LastModified><ETag>{}</ETag></Contents>",
+                    object.size, object.etag
                 )).collect();
-                ok(format!("<ListBucketResult>{contents}</ListBucketResult>"))
+                let next = next.map(|next| format!("<NextContinuationToken>{next}</NextContinuationToken>"));
+                ok(format!("<ListBucketResult>{}{contents}</ListBucketResult>", next.unwrap_or_default()))
             }
             "UPLOADS" => {
                 // Two a page.

@@ -25,6 +25,8 @@ pub(crate) struct Kit {
     pub(crate) s3: Option<S3>,
     /// Whether it is `s3s-fs`, which answers 500 to a HEAD of a folder and to a range of more than all bytes.
     pub(crate) is_s3s: bool,
+    /// Where its server is, where it has one of its own.
+    pub(crate) url: Option<String>,
     pub(crate) home: TempDir,
 }
 
@@ -39,14 +41,14 @@ impl Kit {
         let home = tempfile::tempdir().unwrap();
         let files = home.path().join("files");
         let blobs = Arc::new(Folder::open(&files).await.unwrap());
-        Self { blobs, files: Some(files), s3: None, is_s3s: false, home }
+        Self { blobs, files: Some(files), s3: None, is_s3s: false, url: None, home }
     }
 
     /// Memory for what is small, a folder for the rest.
     pub(crate) async fn scratch() -> Self {
         let home = tempfile::tempdir().unwrap();
         let blobs = Arc::new(Scratch::open(home.path().join("files")).await.unwrap());
-        Self { blobs, files: None, s3: None, is_s3s: false, home }
+        Self { blobs, files: None, s3: None, is_s3s: false, url: None, home }
     }
 
     /// An S3 server in this process that keeps objects as files and checks signatures.
@@ -75,6 +77,7 @@ impl Kit {
             files: Some(files.join("bucket/pre/fix")),
             s3: Some(s3),
             is_s3s: true,
+            url: Some(url),
             home,
         }
     }
@@ -90,7 +93,7 @@ impl Kit {
         raw(reqwest::Method::PUT, &format!("{url}/{bucket}")).await;
         let home = tempfile::tempdir().unwrap();
         let s3 = S3::open(settings(&url, &bucket, home.path())).await.unwrap();
-        Some(Self { blobs: Arc::new(s3.clone()), files: None, s3: Some(s3), is_s3s: false, home })
+        Some(Self { blobs: Arc::new(s3.clone()), files: None, s3: Some(s3), is_s3s: false, url: None, home })
     }
 
     pub(crate) async fn put(&self, key: &str, bytes: impl Into<Bytes>) -> Stored {

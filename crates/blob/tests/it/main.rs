@@ -21,6 +21,7 @@ mod links;
 mod memory;
 mod old;
 mod refused;
+mod shelf;
 mod sweeping;
 mod synced;
 mod torn;

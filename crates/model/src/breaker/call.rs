@@ -38,6 +38,7 @@ impl Call {
             | Code::DownloadDns
             | Code::UploadTimeout
             | Code::StorageUnavailable
+            | Code::MailUnavailable
             | Code::TargetUnreachable => Self::Unreachable,
             Code::Gw5xx
             | Code::GwTruncated
@@ -55,6 +56,9 @@ impl Call {
             | Code::TargetBusy
             | Code::TargetThrottled => Self::Busy,
             Code::Gw4xx
+            | Code::MailRefused
+            | Code::MailAuth
+            | Code::MailTls
             | Code::GwRequestTimeout
             | Code::GwResponseTooLarge
             | Code::GwUnauthorized
@@ -94,6 +98,8 @@ impl Call {
             | Code::MemoryError
             | Code::DiskFull
             | Code::SourceMissing
+            | Code::SourceChanged
+            | Code::Cancelled
             | Code::ResultCorrupt
             | Code::DownloadBlockedAddress
             | Code::DownloadInvalidUrl
