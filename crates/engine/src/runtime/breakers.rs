@@ -343,6 +343,8 @@ enum Stands {
 /// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
 /// A call whose number nobody knows stands for itself.
 pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, wait: Duration) {
+    // Those that come at once are counted one after the other: where one stands depends on which were counted before.
+    let _one = worker.breakers.writing.lock().await;
     let stands = number.map_or(Stands::Behind(0), |number| worker.breakers.stands(target, number));
     let asked = |breaker: &mut Breaker, now: Timestamp| {
         match stands {
