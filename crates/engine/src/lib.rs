@@ -42,7 +42,7 @@ pub use many::{Items, Many};
 pub use members::{member_id, member_number};
 pub use options::{BreakerOf, Options};
 pub use permanent::Permanent;
-pub use projector::Projector;
+pub use projector::{Handled, Projector};
 pub use runtime::Running;
 pub use workload::Workload;
 

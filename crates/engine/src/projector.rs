@@ -26,6 +26,21 @@ pub trait Projector: Send + Sync + 'static {
     /// Handles one event. It may see an event again after a crash: the sequence number tells.
     fn on_event(&self, ctx: &Context, event: &Event) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// Handles some events in their order; one after the other, unless it knows better. What it says is done with is never given again.
+    fn on_events(&self, ctx: &Context, events: &[Event]) -> impl Future<Output = Handled> + Send {
+        async move {
+            for (done, event) in events.iter().enumerate() {
+                if ctx.is_cancelled() {
+                    return Handled { done, failure: None };
+                }
+                if let Err(failure) = self.on_event(ctx, event).await {
+                    return Handled { done, failure: Some(failure) };
+                }
+            }
+            Handled { done: events.len(), failure: None }
+        }
+    }
+
     /// An event that failed so often is parked: it becomes a job `<name>.parked` that is retried beside the stream and
     /// waits among the dead letters in the end, and the stream goes on. 0 never parks: the stream waits.
     fn park_after(&self) -> u32 {
@@ -41,6 +56,15 @@ pub trait Projector: Send + Sync + 'static {
     fn idle(&self) -> Duration {
         Duration::from_secs(1)
     }
+}
+
+/// How far a projector came with some events.
+#[derive(Debug)]
+pub struct Handled {
+    /// The first so many are done with.
+    pub done: usize,
+    /// Why the one behind them is not; nothing when it was not tried.
+    pub failure: Option<Failure>,
 }
 
 /// Where a reader is: the execution state of its job.
@@ -103,26 +127,24 @@ impl<P: Projector> Reading<P> {
 
     /// Handles a page. The position is saved once for all of it, and before a failure is reported.
     async fn page(&self, ctx: &Context, position: &mut Position, events: &[Event]) -> Result<(), Failure> {
-        let before = position.seq;
-        for event in events {
-            if ctx.is_cancelled() {
-                break;
+        let (before, mut rest) = (position.seq, events);
+        while !rest.is_empty() && !ctx.is_cancelled() {
+            let Handled { done, failure } = self.projector.on_events(ctx, rest).await;
+            let (behind, ahead) = rest.split_at(done.min(rest.len()));
+            if let Some(last) = behind.last() {
+                *position = Position { seq: last.seq, failures: 0 };
             }
-            match self.projector.on_event(ctx, event).await {
-                Ok(()) => *position = Position { seq: event.seq, failures: 0 },
-                Err(failure) => {
-                    position.failures += 1;
-                    let limit = self.projector.park_after();
-                    if limit == 0 || position.failures < limit {
-                        ctx.save_state(position).await?;
-                        return Err(failure
-                            .with("event", event.seq.0)
-                            .with("failed_before", position.failures - 1));
-                    }
-                    self.park(ctx, event, &failure).await?;
-                    *position = Position { seq: event.seq, failures: 0 };
-                }
+            rest = ahead;
+            let (Some(failure), Some(event)) = (failure, rest.first()) else { continue };
+            position.failures += 1;
+            let limit = self.projector.park_after();
+            if limit == 0 || position.failures < limit {
+                ctx.save_state(position).await?;
+                return Err(failure.with("event", event.seq.0).with("failed_before", position.failures - 1));
             }
+            self.park(ctx, event, &failure).await?;
+            *position = Position { seq: event.seq, failures: 0 };
+            rest = rest.get(1..).unwrap_or_default();
         }
         if position.seq != before {
             ctx.save_state(position).await?;

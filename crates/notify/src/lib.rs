@@ -9,5 +9,6 @@
 mod address;
 mod nats;
 mod told;
+mod window;
 
 pub use nats::{DEAD_SUBJECT, EVENT_SUBJECT, Encode, NATS, Nats, NatsError, NatsOptions, STREAM};

@@ -1,24 +1,24 @@
 //! Events and dead letters on a NATS JetStream.
 //!
-//! Each message is acknowledged by the server before the next one is sent, so their order is that of the events, and the reader's position
-//! says what the server has. Its `Nats-Msg-Id` is the same however often it is sent: within the stream's window the server keeps one.
+//! The order of messages is that of the events, and the reader's position says what the server has acknowledged ([`window`](crate::window)). The
+//! `Nats-Msg-Id` of a message is the same however often it is sent: within the stream's window the server keeps one. What is longer than the server
+//! takes is shortened, or, where that is not enough, left out loudly: nothing that a stranger writes may stop everything behind it.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_nats::connection::State;
-use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
+use async_nats::Client;
+use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::{self, ErrorCode, stream};
-use async_nats::{Client, HeaderMap};
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use redrive_engine::store::{DeadRow, Event, EventKind, Result as StoreResult, Store, StoreError};
-use redrive_engine::{Code, Context, Failure, Projector, WorkloadName};
+use redrive_engine::{Code, Context, Failure, Handled, Projector, WorkloadName};
 
 use crate::address;
 use crate::told::Told;
+use crate::window::{Message, drop_loudly};
 
 /// The reader's name.
 pub const NATS: &str = "notify.nats";
@@ -40,8 +40,8 @@ const HEADERS: usize = 1024;
 /// Between two tries while the server is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Writes a dead letter as others read it.
-pub type Encode = Arc<dyn Fn(DeadRow) -> BoxFuture<'static, StoreResult<Vec<u8>>> + Send + Sync>;
+/// Writes a dead letter as others read it, in at most so many bytes if it can.
+pub type Encode = Arc<dyn Fn(DeadRow, usize) -> BoxFuture<'static, StoreResult<Vec<u8>>> + Send + Sync>;
 
 /// What the sink needs to know.
 #[derive(Clone)]
@@ -70,12 +70,14 @@ pub enum NatsError {
 pub struct Nats {
     store: Arc<dyn Store>,
     options: NatsOptions,
-    client: Client,
-    stream: jetstream::Context,
+    pub(crate) client: Client,
+    pub(crate) stream: jetstream::Context,
     /// The stream is there.
     ready: AtomicBool,
     /// What message ids begin with.
     name: String,
+    /// Which stream took what was sent to a subject.
+    streams: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl Nats {
@@ -91,30 +93,70 @@ impl Nats {
         let client = connecting.connect(addresses).await.map_err(|_| NatsError::Address)?;
         let mut stream = jetstream::new(client.clone());
         stream.set_timeout(ACK);
-        Ok(Self { store, options, client, stream, ready: AtomicBool::new(false), name })
+        Ok(Self {
+            store,
+            options,
+            client,
+            stream,
+            ready: AtomicBool::new(false),
+            name,
+            streams: Mutex::default(),
+        })
     }
 
-    async fn send(&self, subject: &'static str, id: &str, body: Vec<u8>) -> Result<(), Failure> {
-        // What is handed over now would wait in memory, and be sent a second time.
-        if self.client.connection_state() != State::Connected {
-            return Err(away("the server does not answer"));
+    /// What an event has to tell, in messages that the server takes.
+    pub(crate) async fn messages(&self, event: &Event) -> Result<Vec<Message>, Failure> {
+        if event.workload.as_ref().is_some_and(|workload| self.is_silent(workload)) {
+            return Ok(Vec::new());
         }
         self.make_ready().await?;
-        let mut headers = HeaderMap::new();
-        headers.insert("Nats-Msg-Id", id);
-        let sent = self.stream.publish_with_headers(subject, headers, Bytes::from(body)).await;
-        let acknowledged = match sent {
-            Ok(acknowledgement) => acknowledgement.await,
-            Err(error) => Err(error),
+        // Headers count too. A server that never answered has not said what it takes.
+        let most = match self.client.server_info().max_payload {
+            0 => usize::MAX,
+            most => most.saturating_sub(HEADERS),
         };
-        acknowledged.map_err(|error| {
-            if error.kind() == PublishErrorKind::StreamNotFound {
-                self.ready.store(false, Ordering::Relaxed);
+        let failed = |error: StoreError| Failure::new(error.code(), error);
+        let mut messages = Vec::new();
+        if let Some(letter) = self.letter(event).await.map_err(failed)? {
+            let id = format!("{}-dlq-{}", self.name, letter.offset);
+            let body = (self.options.encode)(letter, most).await.map_err(failed)?;
+            messages.push(Message { subject: DEAD_SUBJECT, id, body: body.into() });
+        }
+        let told = Told::of(event);
+        let mut body = json(&told)?;
+        if body.len() > most {
+            tracing::warn!(
+                event = "nats.cut",
+                sequence = event.seq.0,
+                "a payload is larger than the server takes"
+            );
+            body = json(&told.cut())?;
+        }
+        let id = format!("{}-{}", self.name, event.seq);
+        messages.push(Message { subject: EVENT_SUBJECT, id, body: body.into() });
+        messages.retain(|message| {
+            let fits = message.body.len() <= most;
+            if !fits {
+                drop_loudly(message.subject, &message.id);
             }
-            away(format_args!("{subject}: {error}"))
-        })?;
-        metrics::counter!("redrive_sink_published_total", "subject" => subject).increment(1);
-        Ok(())
+            fits
+        });
+        Ok(messages)
+    }
+
+    /// The stream that took the last message of a subject.
+    pub(crate) fn stream_of(&self, subject: &str) -> Option<String> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner).get(subject).cloned()
+    }
+
+    /// This stream took a message of this subject.
+    pub(crate) fn learn(&self, subject: &'static str, stream: String) {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner).insert(subject, stream);
+    }
+
+    /// The stream is gone.
+    pub(crate) fn not_ready(&self) {
+        self.ready.store(false, Ordering::Relaxed);
     }
 
     /// Makes the stream, unless it is there, or another one takes our subjects already.
@@ -152,29 +194,16 @@ impl Nats {
 }
 
 impl Projector for Nats {
-    async fn on_event(&self, _: &Context, event: &Event) -> Result<(), Failure> {
-        if event.workload.as_ref().is_some_and(|workload| self.is_silent(workload)) {
-            return Ok(());
+    async fn on_event(&self, ctx: &Context, event: &Event) -> Result<(), Failure> {
+        match self.tell(ctx, std::slice::from_ref(event)).await {
+            Handled { failure: Some(failure), .. } => Err(failure),
+            Handled { done: 0, failure: None } => Err(Failure::new(Code::SystemInterrupted, "told to stop")),
+            Handled { .. } => Ok(()),
         }
-        let failed = |error: StoreError| Failure::new(error.code(), error);
-        if let Some(letter) = self.letter(event).await.map_err(failed)? {
-            let id = format!("{}-dlq-{}", self.name, letter.offset);
-            let body = (self.options.encode)(letter).await.map_err(failed)?;
-            self.send(DEAD_SUBJECT, &id, body).await?;
-        }
-        let told = Told::of(event);
-        let mut body = json(&told)?;
-        // Headers count too. A server that never answered has not said what it takes.
-        let most = self.client.server_info().max_payload;
-        if most > 0 && body.len() + HEADERS > most {
-            tracing::warn!(
-                event = "nats.cut",
-                sequence = event.seq.0,
-                "a payload is larger than the server takes"
-            );
-            body = json(&told.cut())?;
-        }
-        self.send(EVENT_SUBJECT, &format!("{}-{}", self.name, event.seq), body).await
+    }
+
+    async fn on_events(&self, ctx: &Context, events: &[Event]) -> Handled {
+        self.tell(ctx, events).await
     }
 
     /// Never: nothing is left out, the stream waits.
@@ -199,6 +228,6 @@ fn json(told: &Told<'_>) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(told).map_err(|error| Failure::new(Code::SystemInternal, error))
 }
 
-fn away(why: impl std::fmt::Display) -> Failure {
+pub(crate) fn away(why: impl std::fmt::Display) -> Failure {
     Failure::new(Code::TargetUnreachable, format_args!("NATS: {why}; events wait in the store"))
 }

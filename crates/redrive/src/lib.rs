@@ -78,10 +78,10 @@ pub use redrive_engine::store::{
 };
 pub use redrive_engine::{
     AuditReport, Batch, BatchId, BatchOptions, BreakerOf, By, Code, Context, Done, EngineError, Enqueue,
-    EventSeq, Explanation, Failure, Input, Items, JobId, Many, Missed, NewReplay, Options, Owner, Past,
-    Permanent, PermanentHealth, Place, Policy, Projector, ReaderHealth, Replay, ReplayFilter, ReplayPhase,
-    Result, Running, Schedule, Simulated, Skipped, StoreClock, Target, Timestamp, Violation, Workload,
-    WorkloadName, model, simulate, store,
+    EventSeq, Explanation, Failure, Handled, Input, Items, JobId, Many, Missed, NewReplay, Options, Owner,
+    Past, Permanent, PermanentHealth, Place, Policy, Projector, ReaderHealth, Replay, ReplayFilter,
+    ReplayPhase, Result, Running, Schedule, Simulated, Skipped, StoreClock, Target, Timestamp, Violation,
+    Workload, WorkloadName, model, simulate, store,
 };
 /// The store for several machines, for those who open it with options of their own.
 #[cfg(feature = "postgres")]

@@ -42,9 +42,9 @@ async fn nats(engine: &Engine, url: &str) -> Result<(), Stop> {
     let store = engine.store().clone();
     let encode: Encode = {
         let store = store.clone();
-        Arc::new(move |dead| {
+        Arc::new(move |dead, most| {
             let store = store.clone();
-            Box::pin(async move { Ok(dead_letter(&*store, &dead).await?.encode_to_vec()) })
+            Box::pin(async move { Ok(dead_letter(&*store, &dead).await?.within(most).encode_to_vec()) })
         })
     };
     // What the engine does for itself is of no interest outside.

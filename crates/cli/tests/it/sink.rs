@@ -47,22 +47,61 @@ mod with_it {
         }
     }
 
+    impl Nats {
+        /// With somebody who listens; nothing where there is no such server.
+        #[expect(clippy::print_stderr, reason = "whoever reads the tests' output learns why nothing was tested")]
+        fn start(folder: &std::path::Path) -> Option<(Self, u16, BufReader<TcpStream>)> {
+            if !std::path::Path::new(PROGRAM).exists() {
+                eprintln!("skipped: there is no nats-server; `apt-get install nats-server` brings it");
+                return None;
+            }
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let started = Command::new(PROGRAM)
+                .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
+                .arg(folder.join("nats"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            let nats = Self(started.unwrap());
+            Some((nats, port, wait_for("the NATS server", || listen(port))))
+        }
+    }
+
+    #[test]
+    fn a_letter_that_a_stranger_made_too_long_is_shortened_and_blocks_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let Some((_nats, port, mut listener)) = Nats::start(dir.path()) else { return };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let origin = runtime.block_on(redrive_lab::origin::Origin::start()).unwrap();
+        origin.say("/gone", [redrive_lab::origin::Answer::status(404)]);
+        let (data, url) = (dir.path().join("data"), format!("nats://127.0.0.1:{port}"));
+        let server = Running::serve(&data, &[("NATS_URL", &url), ("FETCH_ALLOW_PRIVATE", "true")]);
+        // Without its secrets every `&` of a URL is four characters.
+        let long = format!("https://h/?{}", "&".repeat(8_000));
+        let tags: std::collections::BTreeMap<String, &String> =
+            (0..64).map(|n| (n.to_string(), &long)).collect();
+        let gone = origin.url("/gone");
+        for tags in [serde_json::json!(tags), serde_json::json!({"k": "v"})] {
+            let resource = serde_json::json!({"id": "1", "url": gone, "tags": tags});
+            let manifest = serde_json::json!({"manifest_version": 1, "resources": [resource]}).to_string();
+            let json = [("content-type", "application/json")];
+            let answer = server.ask("POST", "/api/fetch", &json, manifest.as_bytes());
+            assert_eq!(answer.status, 202, "{}", answer.body);
+        }
+        let letters = [(); 2].map(|()| DeadLetterTask::decode(message(&mut listener).as_slice()).unwrap());
+        assert!(letters.iter().all(|letter| letter.failure_code == "DOWNLOAD_HTTP_4XX"));
+        let long = letters.iter().find(|letter| letter.metadata.contains_key("shortened")).unwrap();
+        assert_eq!(long.metadata["shortened"], "tags");
+        let plain = letters.iter().find(|letter| !letter.metadata.contains_key("shortened")).unwrap();
+        assert_eq!(plain.task.as_ref().unwrap().attributes.as_ref().unwrap().tags["k"], "v");
+        assert_eq!(server.stop(), Some(0));
+    }
+
     #[test]
     fn a_dead_letter_is_published() {
-        if !std::path::Path::new(PROGRAM).exists() {
-            eprintln!("skipped: there is no nats-server; `apt-get install nats-server` brings it");
-            return;
-        }
         let dir = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let started = Command::new(PROGRAM)
-            .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js", "-sd"])
-            .arg(dir.path().join("nats"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let _nats = Nats(started.unwrap());
-        let mut listener = wait_for("the NATS server", || listen(port));
+        let Some((_nats, port, mut listener)) = Nats::start(dir.path()) else { return };
         let (data, url) = (dir.path().join("data"), format!("nats://127.0.0.1:{port}"));
         let server = Running::serve(&data, &[("NATS_URL", &url)]);
         let id = server.upload(&data, "broken.pdf", b"%PDF-1.7\nnothing\ntrailer\n").job();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prost::Message as _;
 use redrive_engine::Input;
 use redrive_engine::model::instant;
 use redrive_engine::model::redact::{MASK, redact};
@@ -36,6 +37,36 @@ pub async fn dead_letter(store: &dyn Store, dead: &DeadRow) -> Result<DeadLetter
     }
     Ok(letter)
 }
+
+impl DeadLetterTask {
+    /// The same in at most so many bytes, as far as that goes: tags go first, then headers, then the URL. `shortened` in the metadata says
+    /// what went; the letter in the store has all of it.
+    #[must_use]
+    pub fn within(mut self, most: usize) -> Self {
+        for (name, shorten) in SHORTER {
+            if self.encoded_len() <= most {
+                return self;
+            }
+            if self.task.as_mut().is_some_and(shorten) {
+                let gone = self.metadata.entry("shortened".to_owned()).or_default();
+                if !gone.is_empty() {
+                    gone.push(',');
+                }
+                gone.push_str(name);
+            }
+        }
+        self
+    }
+}
+
+/// What a letter can do without, and whether there was any.
+type Shorten = fn(&mut DownloadTask) -> bool;
+
+const SHORTER: [(&str, Shorten); 3] = [
+    ("tags", |task| task.attributes.as_mut().is_some_and(|all| !std::mem::take(&mut all.tags).is_empty())),
+    ("headers", |task| !std::mem::take(&mut task.headers).is_empty()),
+    ("url", |task| !std::mem::replace(&mut task.url, MASK.to_owned()).is_empty()),
+];
 
 fn message(
     dead: &DeadRow,
@@ -140,6 +171,31 @@ fn tag(name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_letter_that_is_too_long_loses_its_tags_first_and_says_so() {
+        let tags: BTreeMap<String, String> = (0..64).map(|n| (n.to_string(), "&".repeat(8_000))).collect();
+        let letter = || DeadLetterTask {
+            task: Some(DownloadTask {
+                url: "https://h.example/".to_owned() + &"u".repeat(2_000),
+                headers: (0..64).map(|n| header(&n.to_string(), &"h".repeat(100))).collect(),
+                attributes: Some(TaskAttributes { tags: tags.clone(), ..TaskAttributes::default() }),
+                ..DownloadTask::default()
+            }),
+            failure_code: "DOWNLOAD_HTTP_4XX".to_owned(),
+            ..DeadLetterTask::default()
+        };
+        let whole = letter().encoded_len();
+        assert_eq!(letter().within(whole), letter(), "what fits stays as it is");
+        for (most, gone) in
+            [(whole - 1, "tags"), (2_500, "tags,headers"), (500, "tags,headers,url"), (0, "tags,headers,url")]
+        {
+            let short = letter().within(most);
+            assert_eq!(short.metadata["shortened"], gone, "{most}");
+            assert!(short.encoded_len() <= most.max(200), "{most}: {}", short.encoded_len());
+            assert_eq!(short.failure_code, "DOWNLOAD_HTTP_4XX");
+        }
+    }
 
     #[test]
     fn of_headers_and_tags_only_what_is_surely_no_secret_is_told() {

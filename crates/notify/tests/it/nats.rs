@@ -51,9 +51,18 @@ impl World {
 
     /// A sink that writes a dead letter as its offset.
     async fn sink(&self, url: String) -> Nats {
-        let encode = |letter: DeadRow| {
-            let written: futures::future::BoxFuture<'static, _> =
-                Box::pin(async move { Ok(letter.offset.to_string().into_bytes()) });
+        self.sink_that(url, |letter, _| letter.offset.to_string().into_bytes()).await
+    }
+
+    /// A sink that writes dead letters so; it is told how many bytes there may be.
+    async fn sink_that(
+        &self,
+        url: String,
+        write: impl Fn(DeadRow, usize) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Nats {
+        let encode = move |letter: DeadRow, most: usize| {
+            let written = write(letter, most);
+            let written: futures::future::BoxFuture<'static, _> = Box::pin(async move { Ok(written) });
             written
         };
         let options = NatsOptions { url, encode: Arc::new(encode), silent: BTreeSet::new() };
@@ -143,6 +152,65 @@ async fn every_event_and_dead_letter_arrives_though_the_server_is_killed_in_the_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_window_that_is_cut_in_the_middle_loses_nothing_and_keeps_the_order() {
+    let Some(program) = program() else { return };
+    let (world, mut server) = (World::new().await, Server::planned(program));
+    let running = world.engine.start();
+    world.papers(4_000).await;
+    world.ended(4_000).await;
+    running.drain().await;
+    let all = (world.letters().await.len() + world.events().await.len()) as u64;
+    // Everything waits already: whenever the server dies, a window is on its way.
+    let options = Options { poll: Duration::from_millis(50), drain: Duration::ZERO, ..Options::default() };
+    let teller = Engine::new(world.store.clone(), options).await.unwrap();
+    teller.projector(NATS, world.sink(server.url()).await).await.unwrap();
+    let running = teller.start();
+    for share in [1, 3_000] {
+        server.start();
+        until("a part of the messages", || async { server.messages().await > share }).await;
+        server.kill();
+    }
+    server.start();
+    assert!(server.messages().await < all, "it was killed in the middle");
+    agrees(&world, &server).await;
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_letter_is_written_for_what_the_server_takes_and_one_that_is_still_too_long_blocks_nobody() {
+    let Some(program) = program() else { return };
+    let (world, mut server) = (World::new().await, Server::planned(program));
+    server.start();
+    // The third cannot be shortened, the others are as long as they may be.
+    let seen = std::sync::Mutex::new(Vec::new());
+    let write = move |letter: DeadRow, most: usize| {
+        let mut seen = seen.lock().unwrap();
+        if !seen.contains(&letter.offset) {
+            seen.push(letter.offset);
+        }
+        match seen.iter().position(|offset| *offset == letter.offset) {
+            Some(2) => vec![b'x'; 2 << 20],
+            _ => {
+                let offset = letter.offset.to_string();
+                (offset.clone() + &" ".repeat(most - offset.len())).into_bytes()
+            }
+        }
+    };
+    world.engine.projector(NATS, world.sink_that(server.url(), write).await).await.unwrap();
+    let running = world.engine.start();
+    world.papers(12).await;
+    world.ended(12).await;
+    let (letters, events) = (world.letters().await, world.events().await);
+    let expected = (letters.len() - 1 + events.len()) as u64;
+    until("all messages but one", || async { server.messages().await >= expected }).await;
+    let told = server.all(DEAD_SUBJECT).await;
+    let offsets: Vec<String> =
+        told.iter().map(|(_, body)| String::from_utf8(body.clone()).unwrap().trim().to_owned()).collect();
+    assert_eq!(offsets, [&letters[..2], &letters[3..]].concat());
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_there_is_no_server_events_wait_and_nobody_asks_in_a_hurry() {
     let Some(program) = program() else { return };
     let (world, mut server) = (World::new().await, Server::planned(program));
@@ -209,22 +277,27 @@ async fn users_own_events_go_out_too_and_one_that_is_too_large_blocks_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_that_somebody_else_made_for_our_subjects_is_used() {
+async fn a_stream_that_somebody_else_made_is_used_with_its_limits_and_its_other_writers() {
     let Some(program) = program() else { return };
     let (world, mut server) = (World::new().await, Server::planned(program));
     server.start();
     let config = async_nats::jetstream::stream::Config {
         name: "THEIRS".to_owned(),
         subjects: vec!["jobs.>".to_owned()],
+        max_message_size: 1_000,
         ..async_nats::jetstream::stream::Config::default()
     };
     server.client().await.create_stream(config).await.unwrap();
     world.engine.projector(NATS, world.sink(server.url()).await).await.unwrap();
     let running = world.engine.start();
-    world.engine.publish("note", b"hello".to_vec()).await.unwrap();
-    until("the note", || async {
+    // Others write into it too, and it takes less than its server.
+    for payload in [vec![b'x'; 5_000], b"hello".to_vec(), b"again".to_vec()] {
+        server.client().await.publish("jobs.other", "theirs".into()).await.unwrap().await.unwrap();
+        world.engine.publish("note", payload).await.unwrap();
+    }
+    until("the notes", || async {
         let stream = server.client().await.get_stream("THEIRS").await.unwrap();
-        stream.cached_info().state.messages >= 1
+        stream.cached_info().state.messages >= 5
     })
     .await;
     running.drain().await;
@@ -233,7 +306,7 @@ async fn a_stream_that_somebody_else_made_for_our_subjects_is_used() {
 #[tokio::test]
 async fn what_is_no_address_is_refused_without_telling_it() {
     let world = World::new().await;
-    let encode = |_| -> futures::future::BoxFuture<'static, _> { Box::pin(async { Ok(Vec::new()) }) };
+    let encode = |_, _| -> futures::future::BoxFuture<'static, _> { Box::pin(async { Ok(Vec::new()) }) };
     let options =
         |url: &str| NatsOptions { url: url.to_owned(), encode: Arc::new(encode), silent: BTreeSet::new() };
     for url in ["http://CANARY@h", "nats://sink:CANARY@", "::CANARY::", ""] {
