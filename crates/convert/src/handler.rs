@@ -187,6 +187,8 @@ fn gone(error: &BlobError) -> Failure {
 fn storage(error: &BlobError) -> Failure {
     match error {
         BlobError::Full | BlobError::Throttled { .. } | BlobError::Unavailable { .. } => error.failure(),
+        // There is no room for results, wherever they go.
+        BlobError::BucketFull { .. } => Failure { code: Code::DiskFull, ..error.failure() },
         error => Failure { code: Code::IoError, ..error.failure() },
     }
 }

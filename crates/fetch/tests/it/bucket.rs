@@ -110,3 +110,41 @@ async fn a_bucket_that_denies_us_is_not_asked_again_and_the_origin_is_not_blamed
     assert_eq!((code, attempts.len(), origin.count("/a")), (Code::UploadAccessDenied, 1, 1));
     running.drain().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_that_is_full_waits_alone_and_costs_no_attempt() {
+    let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
+    bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
+    let running = bench.engine.start();
+    bucket.status.store(507, Ordering::SeqCst);
+    bucket.failing.store(1, Ordering::SeqCst);
+    let mut wanted = resource(&origin.url("/a"));
+    wanted.bucket = Some("bucket".into());
+    let id = bench.enqueue(&wanted).await;
+    let waits = async {
+        loop {
+            let rows = bench.store.breakers().await.unwrap();
+            if rows.iter().any(|row| row.breaker.throttled_until.is_some()) {
+                return rows;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let rows =
+        tokio::time::timeout(std::time::Duration::from_secs(30), waits).await.expect("it never waited");
+    let waiting: Vec<String> = rows
+        .iter()
+        .filter(|row| row.breaker.throttled_until.is_some() || row.breaker.hold.is_some())
+        .map(|row| row.target.to_string())
+        .collect();
+    assert_eq!(waiting, ["bucket:bucket"], "nothing else is held, and no disk is full");
+    let given_back = async {
+        while bench.engine.job(id).await.unwrap().unwrap().state != State::Queued {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), given_back).await.expect("it never came back");
+    let row = bench.engine.job(id).await.unwrap().unwrap();
+    assert_eq!((row.attempt, origin.count("/a")), (0, 1));
+    running.drain().await;
+}
