@@ -135,7 +135,7 @@ fn failed() -> JobFilter {
     JobFilter { shown: vec![Shown::Failed], ..JobFilter::default() }
 }
 
-/// Also covers: decision 18.
+/// Decision 18.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_batch_its_members_and_its_manifest_go_thirty_days_after_its_end_and_not_before() {
     let clock = redrive_engine::store::clock::ManualClock::new(SystemClock.now());
@@ -179,7 +179,7 @@ async fn what_is_too_much_for_a_document_comes_as_lines_and_can_go_in_again() {
     for (text, count) in [(lines(1_001), 1_001), ((0..100).map(long).collect::<String>(), 100)] {
         let small = ManifestLimits { json_bytes: 90_000, ..ManifestLimits::default() };
         let kit = Kit::with(stores().await.remove(0), Arc::new(redrive_blob::Seamless), |options| {
-            tight(options, small)
+            tight(options, small);
         })
         .await;
         let accepted = kit.accept(&text, NDJSON, of_ann(None)).await.unwrap();
