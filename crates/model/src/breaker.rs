@@ -64,6 +64,11 @@ pub struct Config {
     pub mode: Mode,
     /// What jobs fail with where they do not wait.
     pub refusal: Code,
+    /// Whether the failure of a job's second try counts. It does not where each job asks for a thing of its own: what fails again
+    /// and again then says more about that thing than about the target.
+    pub counts_retries: bool,
+    /// What waits for a target that has been down for so long is given up; nothing is, where none is set.
+    pub patience: Option<Duration>,
 }
 
 impl Default for Config {
@@ -88,6 +93,8 @@ impl Config {
             ramp_end: 32,
             mode: Mode::Hold,
             refusal: Code::SystemBreakerOpen,
+            counts_retries: true,
+            patience: None,
         }
     }
 }
@@ -126,6 +133,16 @@ pub struct Probe {
     pub epoch: u64,
     /// When it counts as lost.
     pub expires_at: Timestamp,
+}
+
+/// A target that has not been well since then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Down {
+    /// Since when, however often it was tried meanwhile.
+    pub since: Timestamp,
+    /// What the last call to it failed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
 }
 
 /// A person's hold.
@@ -167,6 +184,9 @@ pub struct Breaker {
     /// The places of retries.
     #[serde(default, skip_serializing_if = "Bucket::is_unused")]
     pub retries: Bucket,
+    /// Since when it is down: from the call that opened it to the probe that was good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<Down>,
 }
 
 /// What the claim needs to know about a breaker.
@@ -195,6 +215,7 @@ impl Breaker {
             throttled_until: None,
             busy: Busy::new(),
             retries: Bucket::new(),
+            down: None,
         }
     }
 
@@ -282,12 +303,7 @@ impl Breaker {
             return false;
         }
         match call {
-            Call::Success | Call::Answered => {
-                self.recent.clear();
-                self.streak = 0;
-                self.phase = Phase::Ramp { limit: 1, successes: 0 };
-                self.since = now;
-            }
+            Call::Success | Call::Answered => self.begin_ramp(now),
             Call::ServerError | Call::Unreachable => {
                 self.reopened = self.reopened.saturating_add(1);
                 self.open(config, now, draw);
@@ -318,12 +334,32 @@ impl Breaker {
         match self.phase {
             Phase::Open { .. } | Phase::HalfOpen { .. } => {
                 self.epoch += 1;
-                self.recent.clear();
-                self.streak = 0;
-                self.phase = Phase::Ramp { limit: 1, successes: 0 };
-                self.since = now;
+                self.begin_ramp(now);
             }
             Phase::Closed | Phase::Ramp { .. } => {}
+        }
+    }
+
+    /// What the last call that spoke against it failed with, for whoever is given up because of it.
+    pub const fn blame(&mut self, code: Code) {
+        if let Some(down) = &mut self.down {
+            down.code = Some(code);
+        }
+    }
+
+    /// Since when it is down and what it failed with last, once that is longer than its jobs wait and nobody is asking it.
+    #[must_use]
+    pub fn overdue(&self, config: &Config, now: Timestamp) -> Option<Down> {
+        let asked = !matches!(self.phase, Phase::Open { .. });
+        let patience = config.patience?;
+        self.down.filter(|down| !asked && !self.is_held(now) && instant::between(down.since, now) >= patience)
+    }
+
+    /// Nobody waits for it any more: whoever comes next asks it at once and waits as long as those before.
+    pub fn start_over(&mut self, now: Timestamp) {
+        if let Phase::Open { until } = &mut self.phase {
+            *until = now.min(*until);
+            self.down = None;
         }
     }
 
@@ -410,7 +446,16 @@ impl Breaker {
         calls >= enough && f64::from(failures) >= config.threshold * f64::from(calls)
     }
 
+    fn begin_ramp(&mut self, now: Timestamp) {
+        self.recent.clear();
+        self.streak = 0;
+        self.down = None;
+        self.phase = Phase::Ramp { limit: 1, successes: 0 };
+        self.since = now;
+    }
+
     fn open(&mut self, config: &Config, now: Timestamp, draw: u64) {
+        self.down = self.down.or(Some(Down { since: now, code: None }));
         let doubled =
             config.cooldown.saturating_mul(1u32.checked_shl(self.reopened.min(31)).unwrap_or(u32::MAX));
         let wait = doubled.min(config.cooldown_ceiling.max(config.cooldown));

@@ -78,6 +78,8 @@ pub struct JobFacts {
     pub alone: bool,
     /// The attempt was a breaker's probe, and whatever went wrong is blamed on the target that it tried.
     pub probe: bool,
+    /// The next probe is made with another job, where there is one.
+    pub others_first: bool,
     /// When the generation was enqueued, for deadlines.
     pub queued_at: Timestamp,
 }
@@ -162,26 +164,20 @@ words!(
         AwaitBatch = "awaits_batch",
         /// The other side asked for time.
         Throttle = "throttled",
-        /// A breaker's probe failed; the job keeps its place in the queue, so that the oldest held one stays the probe.
+        /// A breaker's probe failed.
         ProbeRefund = "probe_refunded",
-        /// It was claimed and never started; it keeps its place too.
+        /// It was claimed and never started.
         Return = "returned",
         /// Our own surroundings are at fault.
         Environment = "environment",
     }
 );
 
-impl Requeue {
-    /// Whether the job keeps its place in the queue, whatever the due time says.
-    #[must_use]
-    pub const fn keeps_place(self) -> bool {
-        matches!(self, Self::ProbeRefund | Self::Return)
-    }
-}
-
 /// When a requeued job may run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
+    /// As before: it keeps its place in the queue.
+    Kept,
     /// So long after the store's now.
     In(Duration),
     /// At this instant.
@@ -248,9 +244,7 @@ pub fn decide(outcome: Outcome, job: &JobFacts, policy: &Policy, now: Timestamp,
         Outcome::Done(done) => d.done(done),
         Outcome::Failed { code, retry_after } => d.failed(code, retry_after),
         Outcome::Released => d.released(),
-        Outcome::Unstarted => {
-            d.requeue(Requeue::Return, Due::In(Duration::ZERO), Charge::GiveBack, Rule::NeverStarted)
-        }
+        Outcome::Unstarted => d.requeue(Requeue::Return, Due::Kept, Charge::GiveBack, Rule::NeverStarted),
         Outcome::Crashed => d.crashed(),
         Outcome::LeaseLost => d.lease_lost(),
         Outcome::TooLate => give_up(DeadReason::Deadline, Some(Code::SystemDeadline), Rule::DeadlinePassed),
@@ -294,12 +288,9 @@ impl Decider<'_> {
             }
             // A probe asks whether the target is back; the job it was made with must not pay when it is not.
             Class::Transient if self.job.probe && Call::of(code).is_failure() => {
-                return self.requeue(
-                    Requeue::ProbeRefund,
-                    Due::In(Duration::ZERO),
-                    Charge::GiveBack,
-                    Rule::ProbeFailed,
-                );
+                // The oldest held job stays the probe, unless it may be the one that the target cannot stand.
+                let due = if self.job.others_first { Due::In(Duration::ZERO) } else { Due::Kept };
+                return self.requeue(Requeue::ProbeRefund, due, Charge::GiveBack, Rule::ProbeFailed);
             }
             Class::Throttled => return self.throttled(retry_after),
             Class::Permanent | Class::Request if self.policy.ends_at_once(code) => {

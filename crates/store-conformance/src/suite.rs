@@ -163,6 +163,7 @@ macro_rules! suite {
                 b14_a_probe_of_two_targets_takes_a_job_of_both,
                 b10_a_neutral_outcome_frees_the_probe,
                 b11_the_oldest_held_job_is_the_probe_and_stays_it,
+                a_probe_may_go_behind_the_others,
                 b13_a_target_that_is_back_is_ramped_up,
                 a_ramp_counts_jobs_of_several_targets_for_each,
             }

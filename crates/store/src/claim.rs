@@ -213,6 +213,7 @@ impl From<StoredFacts> for JobFacts {
             spent,
             alone: row.alone,
             probe: row.probe,
+            others_first: false,
             queued_at: row.queued_at,
         }
     }

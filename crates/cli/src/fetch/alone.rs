@@ -48,7 +48,7 @@ impl Alone {
             name: "fetch".to_owned(),
             lease_ttl: work.lease_ttl,
             drain: work.drain,
-            breaker: work.breakers.by_target(),
+            breaker: work.breakers.clone().for_a_command(values).by_target(),
             ..Options::default()
         };
         let engine = Engine::new(store.clone(), options).await.map_err(engine_stop)?;

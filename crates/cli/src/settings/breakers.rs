@@ -15,10 +15,14 @@ use crate::exit::Stop;
 /// download may take much longer.
 const SILENT: Duration = Duration::from_secs(60);
 
+/// Somebody sits before a command that fetches on its own and waits for its end.
+const SOMEBODY_WAITS: Duration = Duration::from_secs(60);
+
 /// The numbers by kind of target.
 #[derive(Debug, Clone)]
 pub(crate) struct Breakers {
     gateway: Config,
+    hosts: Config,
     others: Config,
 }
 
@@ -41,10 +45,19 @@ impl Breakers {
                 ..default
             })
         };
-        Ok(Self {
-            gateway: of(gateway_timeout, Code::GwBreakerOpen)?,
-            others: of(SILENT, Code::SystemBreakerOpen)?,
-        })
+        // A path that resets again and again, or an object that is never taken, is no reason to leave all others alone. A small office's one
+        // PDF that fails again may be all that there is to tell that the gateway is down.
+        let others = Config { counts_retries: false, ..of(SILENT, Code::SystemBreakerOpen)? };
+        let hosts = Config { patience: Some(values.time("FETCH_PATIENCE_SEC")?), ..others.clone() };
+        Ok(Self { gateway: of(gateway_timeout, Code::GwBreakerOpen)?, hosts, others })
+    }
+
+    /// For a command that somebody waits for: it gives up sooner, whatever is down.
+    pub(crate) fn for_a_command(self, values: &Values) -> Self {
+        let set = super::is_set(values, "FETCH_PATIENCE_SEC");
+        let patience = self.hosts.patience.filter(|_| set).or(Some(SOMEBODY_WAITS));
+        let sooner = |config: Config| Config { patience, ..config };
+        Self { hosts: sooner(self.hosts), others: sooner(self.others), ..self }
     }
 
     /// What happens to jobs while a target is down.
@@ -54,9 +67,14 @@ impl Breakers {
 
     /// What the engine asks for each target.
     pub(crate) fn by_target(&self) -> BreakerOf {
-        let Self { gateway, others } = self.clone();
+        let Self { gateway, hosts, others } = self.clone();
         Arc::new(move |target: &Target| {
-            if target.as_str() == redrive_convert::TARGET { &gateway } else { &others }.clone()
+            let of = match target.kind() {
+                _ if target.as_str() == redrive_convert::TARGET => &gateway,
+                "host" => &hosts,
+                _ => &others,
+            };
+            of.clone()
         })
     }
 }
@@ -87,6 +105,23 @@ mod tests {
                 Duration::from_secs(240),
                 "{name} is not judged by the gateway's time"
             );
+            assert!(!config.counts_retries, "{name}");
+            let of_a_host = name.starts_with("host:");
+            assert_eq!(config.patience, of_a_host.then_some(Duration::from_secs(21_600)), "{name}");
+        }
+        assert!(gateway.counts_retries && gateway.patience.is_none());
+    }
+
+    #[test]
+    fn whoever_sits_before_a_command_waits_a_minute_or_as_long_as_said() {
+        for (set, patience) in [(vec![], 60), (vec![("FETCH_PATIENCE_SEC", "7".to_owned())], 7)] {
+            let values = Values::gather(&set, Environment::default(), None);
+            let read = Breakers::read(&values, Duration::from_secs(600)).unwrap();
+            let of = read.for_a_command(&values).by_target();
+            for name in ["host:a.example", "bucket:scans", "proxies:office"] {
+                let config = of(&Target::new(name).unwrap());
+                assert_eq!(config.patience, Some(Duration::from_secs(patience)), "{name}");
+            }
         }
     }
 }

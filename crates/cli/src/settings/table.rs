@@ -197,6 +197,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("FETCH_PER_HOST", "16", Positive, DOWNLOAD, "downloads at once from one host, at most; it begins with fewer"),
         set("FETCH_MAX_BYTES", "5368709120", Bytes, DOWNLOAD, "the largest resource"),
         set("FETCH_TIMEOUT_SEC", "3600", seconds(false), DOWNLOAD, "how long one download may take"),
+        set("FETCH_PATIENCE_SEC", "21600", seconds(false), DOWNLOAD, "how long resources wait for a host that is down; in `redrive fetch` a minute, unless set"),
         set("FETCH_MIN_SPEED", "1024", Bytes, DOWNLOAD, "slower than so many bytes a second is too slow; 0 bears everything"),
         set("FETCH_HANDLER", "", Text, DOWNLOAD, "a program that is asked about each resource, before and after it is fetched").unset("none"),
         set("FETCH_HANDLER_TIMEOUT_SEC", "30", seconds(false), DOWNLOAD, "how long it may take, each time"),

@@ -125,6 +125,31 @@ fn what_is_there_is_stored_what_is_not_is_named_and_only_that_is_asked_for_again
     assert!(said.contains("1 stored, 2 as they were"), "{said}");
 }
 
+/// Nobody listens at one address, and another path of a good host breaks off every time: the command ends all the same, and says which.
+#[test]
+fn a_host_that_is_down_has_an_end() {
+    let world = World::new();
+    world.origin.say("/breaks", [const { Answer::Reset }; 50]);
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let nobody: Vec<String> = (0..30).map(|n| format!("http://127.0.0.1:{port}/{n}")).collect();
+    let mut args = vec!["fetch", "--to", "got", "--json"];
+    let (good, breaks) = (world.origin.url("/good"), world.origin.url("/breaks"));
+    args.extend(nobody.iter().chain([&good, &breaks]).map(String::as_str));
+    let settings = [SETTINGS, &[("FETCH_PATIENCE_SEC", "2"), ("CIRCUIT_COOLDOWN_MS", "300")]].concat();
+    let (code, out, err) = world.run_on(&args, &settings, None);
+    assert_eq!(code, Some(7), "{err}");
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ends: Vec<&str> = lines.iter().filter_map(|line| line["status"].as_str()).collect();
+    assert_eq!(ends.iter().filter(|end| **end == "complete").count(), 1, "{out}");
+    assert_eq!(ends.iter().filter(|end| **end == "failed").count(), 31, "{out}");
+    assert!(err.contains("DOWNLOAD_CONNECT 3"), "{err}");
+    assert_eq!(
+        world.origin.count("/breaks"),
+        8,
+        "two questions each, in a first try and three retries of its own"
+    );
+}
+
 #[test]
 fn a_list_a_document_lines_and_stdin_are_all_taken_and_json_tells_everything() {
     let world = World::new();

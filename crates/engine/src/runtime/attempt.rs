@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::breaker::Call;
 use redrive_model::{Code, Done, Failure, JobFacts, Outcome, decide, instant};
 use redrive_store::{Claimed, Finish};
 use tokio::time::Instant;
 
+use super::breakers::Heard;
 use super::record::{Entry, KEEP_ATTEMPTS};
 use super::slots::{Started, Why};
 use super::{Worker, blame, breakers, governor, report};
@@ -73,7 +73,7 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
         super::lost(claimed.lease, &claimed.workload, claimed.facts.attempt);
         // A probe that says nothing frees its place.
         for (target, probe) in worker.breakers.take_probes(claimed.lease) {
-            breakers::probe_ended(worker, &target, probe, Call::Neutral).await;
+            breakers::probe_ended(worker, &target, probe, Heard::NOTHING).await;
         }
         worker.slots.ended(&claimed);
         worker.slots.forget([claimed.lease]);
@@ -82,10 +82,11 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
     let (outcome, failure) = outcome(&claimed, ended, why);
     // The next one starts when the breakers know: else it runs into what this one has just met.
     let ended = blame::Ended { claimed: &claimed, begun: &begun, began, outcome, failure: failure.as_ref() };
-    let refunded = ended.tell(worker, &registered).await;
-    let claimed = if claimed.facts.probe && !refunded {
-        // It asked about a target that is not to blame: an attempt like any other.
-        let facts = JobFacts { probe: false, ..claimed.facts.clone() };
+    let found_down = ended.tell(worker, &registered).await;
+    let claimed = if claimed.facts.probe {
+        // One that asked about a target that is not to blame is an attempt like any other.
+        let others_first = found_down.is_some_and(|down| down.others_first);
+        let facts = JobFacts { probe: found_down.is_some(), others_first, ..claimed.facts.clone() };
         Arc::new(Claimed { facts, ..Claimed::clone(&claimed) })
     } else {
         claimed

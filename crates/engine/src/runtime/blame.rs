@@ -12,12 +12,23 @@ use redrive_model::{Class, Decision, Done, Failure, NextStep, Outcome, Policy, T
 use redrive_store::Claimed;
 use tokio::time::Instant;
 
-use super::breakers::Begun;
+use super::breakers::{Begun, Heard};
 use super::{Worker, breakers, surroundings};
 use crate::registry::Registered;
 
 /// Throttled without a word on how long.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
+
+/// The oldest held job is the probe, and stays it for so many that fail. Then each is made with another job: the oldest may be the
+/// one that its target cannot stand. Where each job asks for a thing of its own, that is so from the first.
+const STAYS: u32 = 4;
+
+/// A probe found its target still down.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StillDown {
+    /// The next one is made with another job.
+    pub(crate) others_first: bool,
+}
 
 /// An attempt that has ended.
 pub(crate) struct Ended<'a> {
@@ -31,33 +42,39 @@ pub(crate) struct Ended<'a> {
 
 impl Ended<'_> {
     /// Tells the breakers how the calls of this attempt ended. What the other side asked for is written before the job's
-    /// end, so that nobody runs into it meanwhile. Answers whether it was a probe that found its target still down: that
-    /// costs the job nothing.
-    pub(crate) async fn tell(&self, worker: &Worker, registered: &Registered) -> bool {
+    /// end, so that nobody runs into it meanwhile. Answers what a probe that found its target still down means for the job,
+    /// which it costs nothing.
+    pub(crate) async fn tell(&self, worker: &Worker, registered: &Registered) -> Option<StillDown> {
         let Self { claimed, failure, .. } = *self;
         let (call, blamed) = (self.call(), failure.and_then(|failure| target(failure, claimed)));
+        let code = failure.map(|failure| failure.code);
         let probes = worker.breakers.take_probes(claimed.lease);
-        let mut found_down = false;
+        let mut found_down = None;
         for (of, begun) in claimed.targets.iter().zip(self.begun) {
             // A failure that is blamed on somebody else says nothing about this target.
             let about = call == Call::Success || blamed.as_ref() == Some(of);
-            let call = if about { call } else { Call::Neutral };
+            let heard = if about { Heard { call, code } } else { Heard::NOTHING };
             match probes.iter().find(|(target, _)| target == of) {
                 Some((_, probe)) => {
-                    found_down |= call.is_failure();
-                    breakers::probe_ended(worker, of, *probe, call).await;
+                    let failed = breakers::probe_ended(worker, of, *probe, heard).await;
+                    if heard.call.is_failure() {
+                        let alike = (worker.options.breaker)(of).counts_retries;
+                        found_down = Some(StillDown { others_first: !alike || failed > STAYS });
+                    }
                 }
-                None => worker.breakers.note(of, call, begun.epoch),
+                None if self.counts(worker, of, call) => worker.breakers.note(of, heard, begun.epoch),
+                None => {}
             }
         }
-        if let Some(elsewhere) = blamed.as_ref().filter(|of| !claimed.targets.contains(of)) {
-            worker.breakers.note(elsewhere, call, worker.breakers.epoch_at(elsewhere, self.began));
+        let elsewhere = blamed.as_ref().filter(|of| !claimed.targets.contains(of));
+        if let Some(of) = elsewhere.filter(|of| self.counts(worker, of, call)) {
+            worker.breakers.note(of, Heard { call, code }, worker.breakers.epoch_at(of, self.began));
         }
-        let Some(failure) = failure else { return false };
+        let failure = failure?;
         if failure.code.class() == Class::Environment {
             surroundings::met(worker, failure).await;
         }
-        let Some(of) = &blamed else { return false };
+        let of = blamed.as_ref()?;
         let wait = failure.retry_after.unwrap_or(SHORT_WAIT).min(registered.rules.policy.retry_after_cap);
         if call.is_failure() {
             breakers::failed(worker).await;
@@ -69,6 +86,12 @@ impl Ended<'_> {
             breakers::busy(worker, of, number, wait).await;
         }
         found_down
+    }
+
+    /// Whether this call is one that the target's breaker looks at.
+    fn counts(&self, worker: &Worker, target: &Target, call: Call) -> bool {
+        let first = self.claimed.facts.attempt <= 1;
+        !call.is_failure() || first || (worker.options.breaker)(target).counts_retries
     }
 
     fn call(&self) -> Call {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redrive_model::breaker::{Breaker, Call, Probe};
-use redrive_model::{Target, TargetSet, Timestamp, instant};
+use redrive_model::{Code, Target, TargetSet, Timestamp, instant};
 use redrive_store::{BreakerRow, Lease, Store, StoreError, Swapped};
 use tokio::time::Instant;
 
@@ -36,7 +36,7 @@ pub(crate) struct Breakers {
 #[derive(Default)]
 struct State {
     /// Calls that ended, with the breaker's epoch when they started.
-    pending: HashMap<Target, Vec<(Call, u64)>>,
+    pending: HashMap<Target, Vec<(Heard, u64)>>,
     /// The epoch of every breaker that has a row.
     epochs: HashMap<Target, Epoch>,
     /// Calls that began here.
@@ -45,6 +45,25 @@ struct State {
     blocked: HashMap<Target, Blocked>,
     /// Probes that run here. One job may try several targets.
     probes: HashMap<Lease, Vec<(Target, Probe)>>,
+}
+
+/// What was heard of a target: how the call ended, and what it failed with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heard {
+    pub(crate) call: Call,
+    pub(crate) code: Option<Code>,
+}
+
+impl Heard {
+    /// It says nothing.
+    pub(crate) const NOTHING: Self = Self { call: Call::Neutral, code: None };
+
+    /// Whoever is given up because of this target reads what was heard of it last.
+    fn blame(self, breaker: &mut Breaker) {
+        if let Some(code) = self.code.filter(|_| self.call.is_failure()) {
+            breaker.blame(code);
+        }
+    }
 }
 
 /// A breaker's epoch, and since when we know it.
@@ -134,8 +153,9 @@ impl Breakers {
     }
 
     /// A call to this target ended.
-    pub(crate) fn note(&self, target: &Target, call: Call, epoch: u64) {
+    pub(crate) fn note(&self, target: &Target, heard: Heard, epoch: u64) {
         let mut state = self.state();
+        let call = heard.call;
         // Nothing is known against it: a success says nothing new, and costs nothing.
         if matches!(call, Call::Neutral | Call::Busy)
             || !call.is_failure() && !state.epochs.contains_key(target) && !state.pending.contains_key(target)
@@ -144,7 +164,7 @@ impl Breakers {
         }
         let pending = state.pending.entry(target.clone()).or_default();
         if pending.len() < MOST_PENDING {
-            pending.push((call, epoch));
+            pending.push((heard, epoch));
         }
     }
 
@@ -253,8 +273,9 @@ pub(crate) async fn flush(worker: &Worker) {
     for (target, calls) in pending {
         let config = (worker.options.breaker)(&target);
         let record = |breaker: &mut Breaker, now: Timestamp| {
-            for (call, epoch) in &calls {
-                breaker.record(&config, now, ids::draw(), *call, *epoch);
+            for (heard, epoch) in &calls {
+                breaker.record(&config, now, ids::draw(), heard.call, *epoch);
+                heard.blame(breaker);
             }
         };
         match change(&*worker.store, &target, record).await {
@@ -305,16 +326,21 @@ pub(crate) async fn change<T>(
     }
 }
 
-/// A probe came back.
-pub(crate) async fn probe_ended(worker: &Worker, target: &Target, probe: Probe, call: Call) {
+/// A probe came back. Answers how many of its target have failed since it was last closed.
+pub(crate) async fn probe_ended(worker: &Worker, target: &Target, probe: Probe, heard: Heard) -> u32 {
     let config = (worker.options.breaker)(target);
     let ended = |breaker: &mut Breaker, now: Timestamp| {
-        breaker.probe_ended(&config, now, ids::draw(), probe.epoch, call)
+        breaker.probe_ended(&config, now, ids::draw(), probe.epoch, heard.call);
+        heard.blame(breaker);
     };
     match change(&*worker.store, target, ended).await {
-        Ok((_, breaker)) => worker.breakers.learn_one(target, &breaker, worker.clock.now()),
+        Ok((_, breaker)) => {
+            worker.breakers.learn_one(target, &breaker, worker.clock.now());
+            breaker.reopened
+        }
         Err(error) => {
             tracing::warn!(event = "breaker.probe_not_written", %target, "{error}: another probe follows");
+            0
         }
     }
 }

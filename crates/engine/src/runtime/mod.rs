@@ -5,7 +5,7 @@ mod beat;
 mod blame;
 mod breakers;
 mod claim;
-mod fail_fast;
+mod give_up;
 mod governor;
 mod heart;
 mod idle;

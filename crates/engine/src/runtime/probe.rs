@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_model::breaker::{Breaker, Call, Phase, Probe};
+use redrive_model::breaker::{Breaker, Phase, Probe};
 use redrive_model::{Target, TargetSet, Timestamp};
 use redrive_store::{BreakerRow, Claim, ClaimMode, Claimed, LaneCount, Want};
 
-use super::breakers::{change, probe_ended};
-use super::{Worker, attempt, fail_fast, give_held_back, level};
+use super::breakers::{Heard, change, probe_ended};
+use super::{Worker, attempt, give_held_back, give_up, level};
 use crate::ids;
 
 /// While some breaker is open it is looked at so often.
@@ -47,7 +47,7 @@ pub(crate) async fn look(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
     worker.breakers.learn(&rows, now);
     level::show(&rows);
     give_held_back(worker).await;
-    fail_fast::run(worker, &rows, now).await?;
+    give_up::run(worker, &rows, now).await?;
     if !rows.iter().any(|row| row.breaker.next_probe_at().is_some()) {
         return Ok(false);
     }
@@ -187,7 +187,7 @@ async fn claim(worker: &Worker, set: TargetSet) -> redrive_store::Result<Option<
 /// Gives back probes that nobody made.
 async fn free(worker: &Worker, probes: Vec<(Target, Probe)>) {
     for (target, probe) in probes {
-        probe_ended(worker, &target, probe, Call::Neutral).await;
+        probe_ended(worker, &target, probe, Heard::NOTHING).await;
     }
 }
 

@@ -12,6 +12,7 @@ mod bench;
 mod breaker;
 mod desk;
 mod drain;
+mod in_vain;
 mod kit;
 mod labels;
 mod lease;

@@ -71,6 +71,47 @@ fn old_calls_do_not_count_and_the_window_slides() {
     assert_eq!(b.phase_name(), "open", "ten of the last twenty, however many went well before");
 }
 
+#[test]
+fn down_is_from_the_call_that_opened_it_to_the_good_probe_however_often_it_was_tried() {
+    let config = Config { patience: Some(Duration::from_secs(60)), ..config() };
+    let mut b = opened();
+    let since = at(1_000);
+    b.blame(Code::GwUnavailable);
+    let probe = b.start_probe(&config, at(40_000), worker(1)).unwrap();
+    b.probe_ended(&config, at(41_000), 0, probe.epoch, Call::ServerError);
+    b.blame(Code::Gw5xx);
+    assert_eq!(b.overdue(&config, at(60_999)), None, "not yet");
+    let down = Down { since, code: Some(Code::Gw5xx) };
+    assert_eq!(b.overdue(&config, at(61_000)), Some(down));
+    assert_eq!(
+        b.overdue(&Config { patience: None, ..config.clone() }, at(61_000)),
+        None,
+        "nobody is impatient"
+    );
+    let hold = Hold { by: "she".into(), reason: "repairs".into(), since: at(50_000), until: None };
+    assert_eq!(
+        Breaker { hold: Some(hold), ..b.clone() }.overdue(&config, at(61_000)),
+        None,
+        "a person wants it so"
+    );
+
+    let mut asked = b.clone();
+    let probe = asked.start_probe(&config, at(200_000), worker(1)).unwrap();
+    assert_eq!(asked.overdue(&config, at(200_001)), None, "somebody is asking");
+    asked.probe_ended(&config, at(200_002), 0, probe.epoch, Call::Answered);
+    assert_eq!(asked.down, None);
+
+    b.start_over(at(61_000));
+    assert_eq!((b.down, b.phase.clone()), (None, Phase::Open { until: at(61_000) }));
+    let probe = b.start_probe(&config, at(61_000), worker(1)).unwrap();
+    b.probe_ended(&config, at(62_000), 0, probe.epoch, Call::Unreachable);
+    assert_eq!(
+        b.down.map(|down| down.since),
+        Some(at(62_000)),
+        "whoever comes next waits as long as those before"
+    );
+}
+
 /// Also covers: T3.
 #[test]
 fn one_dead_call_of_one_opens_nothing_and_three_in_a_row_do() {

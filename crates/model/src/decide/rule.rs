@@ -52,6 +52,8 @@ words!(
         ByHand = "by_hand",
         /// A fail-fast breaker did it.
         BreakerFailFast = "breaker_fail_fast",
+        /// A target stayed down for longer than its jobs wait.
+        TargetStayedDown = "target_stayed_down",
         /// The input could not be read.
         Undecodable = "undecodable",
     }
@@ -105,6 +107,7 @@ impl Rule {
             Self::LeaseLostRetried => "The worker lost its lease; the job runs again.",
             Self::ByHand => "A person decided it.",
             Self::BreakerFailFast => "A target’s breaker was open and is set to fail fast.",
+            Self::TargetStayedDown => "The target was down for longer than its jobs wait.",
             Self::Undecodable => "The job’s input could not be read.",
         }
     }

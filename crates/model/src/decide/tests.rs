@@ -289,9 +289,9 @@ fn every_rule_has_a_sentence_that_ends() {
 fn what_never_started_is_given_back_however_often() {
     for releases in [0, 5, 500] {
         let d = run(Outcome::Unstarted, &JobFacts { releases, ..facts(3) }, &Policy::reliability());
-        let NextStep::Requeue { why, charge, .. } = d.step else { panic!("{d:?}") };
-        assert_eq!((why, charge, d.because), (Requeue::Return, Charge::GiveBack, Rule::NeverStarted));
-        assert!(why.keeps_place());
+        let NextStep::Requeue { why, due, charge, .. } = d.step else { panic!("{d:?}") };
+        assert_eq!((why, due, charge), (Requeue::Return, Due::Kept, Charge::GiveBack));
+        assert_eq!(d.because, Rule::NeverStarted);
     }
 }
 

@@ -141,6 +141,27 @@ pub async fn b11_the_oldest_held_job_is_the_probe_and_stays_it(h: &dyn Harness) 
     k.audit().await;
 }
 
+/// When the oldest may be the one that the target cannot stand, it goes behind the others, and the next one is the probe.
+pub async fn a_probe_may_go_behind_the_others(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        waiting.push(k.put_one(k.job_on(&["gateway"])).await);
+        k.advance(secs(1)).await;
+    }
+    k.open_breaker("gateway", Duration::ZERO).await;
+    for round in 0..6 {
+        k.advance(secs(600)).await;
+        let probe = start(&k, k.worker(1)).await;
+        let mut got = k.claim_with(probing(&k, k.worker(1))).await;
+        assert_eq!(ids(&got), [waiting[round % 3]], "round {round}");
+        got[0].facts.others_first = true;
+        fail_probe(&k, &got[0]).await;
+        report(&k, probe, Call::ServerError).await;
+    }
+    k.audit().await;
+}
+
 /// After a good probe the target opens by a ramp: 1, 2, 4 … at once, over all claims and workers together.
 pub async fn b13_a_target_that_is_back_is_ramped_up(h: &dyn Harness) {
     let k = Kit::new(h);

@@ -245,8 +245,7 @@ impl RequeueColumns {
     fn push(&mut self, f: &Finish, open: &[Uuid]) {
         let Step::Requeue { why, due, charge, spent, alone } = &f.step else { return };
         let (due_in, due_at, awaits) = match due {
-            // A failed probe keeps its place: the oldest held job stays the probe.
-            _ if why.keeps_place() => (None, None, None),
+            Due::Kept => (None, None, None),
             Due::In(wait) => (Some(instant::add_ms(0, *wait)), None, None),
             Due::At(at) => (None, Some(instant::to_millis(*at)), None),
             Due::Batch(id) if open.contains(&id.as_uuid()) => {

@@ -186,13 +186,12 @@ fn requeue(tx: &mut Tx<'_>, f: &Finish, before: &Before) -> Result<(State, &'sta
         return Err(StoreError::Internal("not a requeue".into()));
     };
     let (due_at, awaits) = match due {
-        Due::In(wait) => (instant::add_ms(tx.now, *wait), None),
-        Due::At(at) => (instant::to_millis(*at).max(tx.now), None),
-        Due::Batch(id) if batch::has_ended(tx, *id)? => (tx.now, None),
-        Due::Batch(id) => (NEVER, Some(blob(id.as_uuid()))),
+        Due::Kept => (None, None),
+        Due::In(wait) => (Some(instant::add_ms(tx.now, *wait)), None),
+        Due::At(at) => (Some(instant::to_millis(*at).max(tx.now)), None),
+        Due::Batch(id) if batch::has_ended(tx, *id)? => (Some(tx.now), None),
+        Due::Batch(id) => (Some(NEVER), Some(blob(id.as_uuid()))),
     };
-    // A failed probe keeps its place: the oldest held job stays the probe.
-    let due_at = Some(due_at).filter(|_| !why.keeps_place());
     let attempt = match charge {
         Charge::Keep => before.attempt,
         Charge::GiveBack => before.attempt.saturating_sub(1),

@@ -55,15 +55,12 @@ impl Reference {
                 job.state = State::Queued;
                 job.lease = None;
                 (job.due_at, job.awaits) = match due {
+                    Due::Kept => (before.due_at, None),
                     Due::In(wait) => (instant::after(self.now, *wait), None),
                     Due::At(at) => ((*at).max(self.now), None),
                     Due::Batch(id) if self.has_ended(*id) => (self.now, None),
                     Due::Batch(id) => (Timestamp::MAX, Some(*id)),
                 };
-                if why.keeps_place() {
-                    // The oldest held job stays the probe.
-                    job.due_at = before.due_at;
-                }
                 job.attempt = match charge {
                     Charge::Keep => before.attempt,
                     Charge::GiveBack => before.attempt - 1,

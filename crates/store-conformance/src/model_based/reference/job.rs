@@ -90,6 +90,7 @@ impl Job {
             spent: self.spent.clone(),
             alone: self.alone,
             probe: self.lease.as_ref().is_some_and(|held| held.probe),
+            others_first: false,
             queued_at: self.queued_at,
         }
     }

@@ -94,8 +94,6 @@ fn ready(mut world: World) -> World {
     world.set("FETCH_CONCURRENCY", 16);
     world.set("OPERATOR_TOKEN", TOKEN);
     world.set("RETENTION_INTERVAL_SEC", 0.5);
-    // A host that resets a few of its paths is not down.
-    world.without_breaker();
     world
 }
 

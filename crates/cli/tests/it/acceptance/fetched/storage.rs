@@ -101,8 +101,6 @@ async fn bucket() -> Option<(World, Place, Front)> {
     world.set("S3_ENDPOINT", &front.url);
     world.set("FETCH_ALLOW_PRIVATE", true);
     world.set("OPERATOR_TOKEN", TOKEN);
-    // A bucket that is wrong about a few of many objects is not down.
-    world.without_breaker();
     Some((world, place, front))
 }
 
