@@ -7,12 +7,15 @@ mod audit;
 #[cfg(feature = "client")]
 pub mod client;
 mod dead;
+mod desk;
 mod failure;
 mod fetch;
+mod group;
 mod job;
 mod list;
 mod mapping;
 mod problem;
+mod replay;
 mod status;
 mod trail;
 
@@ -21,14 +24,20 @@ pub use dead::{
     DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
     StorageHint, TaskAttributes,
 };
+pub use desk::{
+    Act, ActList, Because, BreakerDetail, BreakerList, HoldTarget, Simulate, Simulated, TargetHold,
+    TriedPolicy, Worker, WorkerList,
+};
 pub use failure::FailureEntry;
 pub use fetch::{
     FetchBatch, FetchError, FetchList, FetchManifest, FetchProxy, FetchReply, FetchResource, FetchResources,
     FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
 };
+pub use group::{Group, GroupList, GroupQuery};
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery, PageQuery};
 pub use mapping::Mapping;
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
+pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use trail::{Attempt, Event, Explanation, Step};

@@ -7,10 +7,12 @@
 //! `own::Desk`, which alone holds the engine, and it wants a session for each of them. Operators are sessions that may see all.
 
 mod app;
-mod audit;
+mod auditor;
+mod body;
 mod csrf;
 mod dead;
 mod deadline;
+mod desk;
 mod disk;
 mod download;
 mod failures;

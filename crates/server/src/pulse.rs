@@ -66,6 +66,12 @@ impl Pulse {
         Ok(look)
     }
 
+    /// One breaker as it is now, whatever the last look was.
+    pub(crate) async fn fresh(&self, desk: &Desk, row: &BreakerRow) -> Result<Breaker, Refusal> {
+        let (counts, now) = (desk.lanes().await?, desk.now().await?);
+        Ok(self.breaker(row, &Waiting::of(desk, &counts), now))
+    }
+
     fn breaker(&self, row: &BreakerRow, waiting: &Waiting<'_>, now: Timestamp) -> Breaker {
         let breaker = &row.breaker;
         let blocked = breaker.gate().blocked_until.is_some_and(|until| until > now);

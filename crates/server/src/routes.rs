@@ -9,10 +9,11 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use crate::app::App;
+use crate::desk::{acts, breakers, groups, letters, replays, simulate, workers};
 use crate::rates::Kind;
 use crate::{
-    audit, dead, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator, pages,
-    pulse, rates, upload, zip,
+    auditor, dead, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator,
+    pages, pulse, rates, upload, zip,
 };
 
 /// Who may use a route.
@@ -81,7 +82,7 @@ fn table() -> Vec<Row> {
     use Access::{Everybody, Operator, Owner, Session};
     let row = Row::new;
     let slow = Row::slow;
-    let look = Some(Kind::Look);
+    let (look, act) = (Some(Kind::Look), Some(Kind::Act));
     vec![
         row(Method::GET, "/healthz", Everybody, None, get(health::healthz)),
         row(Method::GET, "/readyz", Everybody, None, get(health::readyz)),
@@ -119,7 +120,25 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
         slow(row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list))),
         row(Method::GET, "/api/dead-letters/{offset}", Operator, look, get(dead::one)),
-        slow(row(Method::GET, "/api/audit", Operator, look, get(audit::audit))),
+        row(Method::POST, "/api/dead-letters/{offset}/replay", Operator, act, post(letters::replay)),
+        row(Method::POST, "/api/dead-letters/{offset}/discard", Operator, act, post(letters::discard)),
+        row(Method::POST, "/api/replays", Operator, act, post(replays::start)),
+        row(Method::GET, "/api/replays", Operator, look, get(replays::list)),
+        row(Method::GET, "/api/replays/{id}", Operator, look, get(replays::one)),
+        row(Method::POST, "/api/replays/{id}/pause", Operator, act, post(replays::pause)),
+        row(Method::POST, "/api/replays/{id}/resume", Operator, act, post(replays::resume)),
+        row(Method::POST, "/api/replays/{id}/cancel", Operator, act, post(replays::cancel)),
+        row(Method::GET, "/api/groups", Operator, look, get(groups::list)),
+        row(Method::GET, "/api/groups/{fingerprint}", Operator, look, get(groups::one)),
+        row(Method::POST, "/api/groups/{fingerprint}/ack", Operator, act, post(groups::ack)),
+        row(Method::POST, "/api/groups/{fingerprint}/resolve", Operator, act, post(groups::resolve)),
+        row(Method::GET, "/api/breakers", Operator, look, get(breakers::list)),
+        row(Method::POST, "/api/breakers/{target}/hold", Operator, act, post(breakers::hold)),
+        row(Method::POST, "/api/breakers/{target}/release", Operator, act, post(breakers::release)),
+        row(Method::GET, "/api/workers", Operator, look, get(workers::list)),
+        slow(row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate))),
+        row(Method::GET, "/api/audit", Operator, look, get(acts::list)),
+        slow(row(Method::GET, "/api/auditor", Operator, look, get(auditor::look))),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]
 }

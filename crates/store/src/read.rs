@@ -410,6 +410,8 @@ pub struct GroupFilter {
     pub state: Option<GroupState>,
     /// Only this workload.
     pub workload: Option<WorkloadName>,
+    /// Only this one.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// How many jobs of a workload are in a stored state.

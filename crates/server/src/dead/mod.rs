@@ -83,8 +83,6 @@ pub(crate) async fn one(
     headers: HeaderMap,
     offset: Result<Path<i64>, PathRejection>,
 ) -> Result<Response, Refusal> {
-    let missing =
-        || Refusal::new(Code::NotFound, "There is no such dead letter, or it is too old and was removed.");
     let Path(offset) = offset.map_err(|_| missing())?;
     let row = app.desk().dead_letter(operator, Offset(offset)).await?.ok_or_else(missing)?;
     let sent = app.desk().letters(operator, std::slice::from_ref(&row)).await?.pop().unwrap_or_default();
@@ -92,6 +90,17 @@ pub(crate) async fn one(
         Form::Json | Form::Lines => Json(view::letter(&row, sent)).into_response(),
         Form::Protobuf => typed(PROTOBUF, sent.encode_to_vec().into_response()),
     })
+}
+
+/// One of them, as JSON.
+pub(crate) async fn letter(app: &App, operator: Operator, offset: Offset) -> Result<DeadLetter, Refusal> {
+    let row = app.desk().dead_letter(operator, offset).await?.ok_or_else(missing)?;
+    let sent = app.desk().letters(operator, std::slice::from_ref(&row)).await?.pop().unwrap_or_default();
+    Ok(view::letter(&row, sent))
+}
+
+pub(crate) fn missing() -> Refusal {
+    Refusal::new(Code::NotFound, "There is no such dead letter, or it is too old and was removed.")
 }
 
 fn typed(name: &'static str, mut response: Response) -> Response {

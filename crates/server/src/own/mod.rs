@@ -6,6 +6,7 @@
 
 mod batch;
 mod dead;
+mod desk;
 mod owned;
 
 use redrive_convert::Pdf;

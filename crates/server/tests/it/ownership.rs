@@ -50,6 +50,24 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("GET", "/api/audit", Access::Operator),
     ("GET", "/api/dead-letters", Access::Operator),
     ("GET", "/api/dead-letters/{offset}", Access::Operator),
+    ("POST", "/api/dead-letters/{offset}/replay", Access::Operator),
+    ("POST", "/api/dead-letters/{offset}/discard", Access::Operator),
+    ("POST", "/api/replays", Access::Operator),
+    ("GET", "/api/replays", Access::Operator),
+    ("GET", "/api/replays/{id}", Access::Operator),
+    ("POST", "/api/replays/{id}/pause", Access::Operator),
+    ("POST", "/api/replays/{id}/resume", Access::Operator),
+    ("POST", "/api/replays/{id}/cancel", Access::Operator),
+    ("GET", "/api/groups", Access::Operator),
+    ("GET", "/api/groups/{fingerprint}", Access::Operator),
+    ("POST", "/api/groups/{fingerprint}/ack", Access::Operator),
+    ("POST", "/api/groups/{fingerprint}/resolve", Access::Operator),
+    ("GET", "/api/breakers", Access::Operator),
+    ("POST", "/api/breakers/{target}/hold", Access::Operator),
+    ("POST", "/api/breakers/{target}/release", Access::Operator),
+    ("GET", "/api/workers", Access::Operator),
+    ("POST", "/api/simulate", Access::Operator),
+    ("GET", "/api/auditor", Access::Operator),
     ("GET", "/", Access::Session),
     ("POST", "/upload", Access::Session),
     ("POST", "/upload/unsent", Access::Session),
@@ -105,7 +123,8 @@ async fn every_route_asks_whose_it_is() {
                         "{method} {path}"
                     );
                 }
-                assert_eq!(ask(&operator, method, path).await.status, 200, "{method} {path}");
+                let status = ask(&operator, method, path).await.status;
+                assert!(status < 500 && !matches!(status, 401 | 403), "{method} {path}: {status}");
             }
             continue;
         };

@@ -188,10 +188,12 @@ pub async fn groups_are_listed_by_filter_and_page(h: &dyn Harness) {
         }
         assert_eq!(seen, all, "pages of {limit}");
     }
-    let other = groups(&k, GroupFilter { workload: Some(workload("other")), state: None }).await;
+    let other = groups(&k, GroupFilter { workload: Some(workload("other")), ..GroupFilter::default() }).await;
     assert_eq!(other.len(), 4);
     assert!(k.store.move_group(&other[1].fingerprint, GroupState::Acknowledged).await.unwrap());
-    let filter = GroupFilter { state: Some(GroupState::Acknowledged), workload: None };
+    let one = GroupFilter { fingerprint: Some(other[2].fingerprint.clone()), ..GroupFilter::default() };
+    assert_eq!(groups(&k, one).await, [other[2].clone()]);
+    let filter = GroupFilter { state: Some(GroupState::Acknowledged), ..GroupFilter::default() };
     let names: BTreeSet<_> = groups(&k, filter).await.into_iter().map(|g| g.fingerprint).collect();
     assert_eq!(names, BTreeSet::from([other[1].fingerprint.clone()]));
     let page = PageRequest { limit: 5, cursor: Some("not a cursor".into()) };

@@ -126,8 +126,9 @@ pub(crate) fn groups(conn: &Connection, filter: &GroupFilter, page: &PageRequest
     let bound = i64::try_from(limit).unwrap_or(50);
     let state = filter.state.map(GroupState::as_str);
     let workload = filter.workload.as_ref().map(|w| w.as_str());
+    let one = filter.fingerprint.as_ref().map(Fingerprint::as_str);
     let named = named_params! {
-        ":state": state, ":workload": workload, ":seen": seen, ":after": fingerprint, ":limit": bound,
+        ":state": state, ":fingerprint": one, ":workload": workload, ":seen": seen, ":after": fingerprint, ":limit": bound,
     };
     let rows = list(conn, sql::GROUPS, named, |row| {
         Ok(GroupRow {

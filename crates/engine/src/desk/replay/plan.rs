@@ -1,7 +1,8 @@
 //! What a replay is asked to do.
 
 use redrive_model::fingerprint::Fingerprint;
-use redrive_model::{Code, Offset, Owner, Target, Timestamp, WorkloadName};
+use redrive_model::limits::MAX_LABEL_BYTES;
+use redrive_model::{Code, Offset, Owner, Target, Timestamp, WorkloadName, text};
 use redrive_store::DeadFilter;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,8 @@ pub struct NewReplay {
     pub workload: WorkloadName,
     /// Which of them.
     pub filter: ReplayFilter,
+    /// What people call it.
+    pub name: Option<String>,
     /// So many are tried first, and must have ended before the rest follows. 0 tries none first.
     pub canary: u32,
     /// So many per second, at most 500.
@@ -75,7 +78,14 @@ impl NewReplay {
     /// All open dead letters of a workload: five per second, after a canary of three, until a fifth fails again.
     #[must_use]
     pub fn of(workload: WorkloadName) -> Self {
-        Self { workload, filter: ReplayFilter::default(), canary: 3, rate: USUAL_RATE, stop_share: 0.2 }
+        Self {
+            workload,
+            filter: ReplayFilter::default(),
+            name: None,
+            canary: 3,
+            rate: USUAL_RATE,
+            stop_share: 0.2,
+        }
     }
 }
 
@@ -84,6 +94,8 @@ impl NewReplay {
 pub(super) struct Plan {
     pub(super) workload: WorkloadName,
     pub(super) filter: ReplayFilter,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
     pub(super) upto: Offset,
     pub(super) total: u64,
     pub(super) canary: u32,
@@ -98,6 +110,7 @@ impl Plan {
         Self {
             workload: new.workload.clone(),
             filter: new.filter.clone(),
+            name: new.name.as_deref().map(|name| text::one_line(name, MAX_LABEL_BYTES, false)),
             upto,
             total,
             canary: new.canary,

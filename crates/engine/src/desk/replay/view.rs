@@ -79,6 +79,8 @@ pub(super) struct Progress {
 pub struct Replay {
     /// Its id.
     pub id: ReplayId,
+    /// What people call it.
+    pub name: Option<String>,
     /// Whose dead letters.
     pub workload: WorkloadName,
     /// Which of them.
@@ -177,6 +179,7 @@ impl Engine {
         };
         Ok(Replay {
             id,
+            name: plan.name,
             workload: plan.workload,
             filter: plan.filter,
             total: plan.total,

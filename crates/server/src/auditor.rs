@@ -1,4 +1,4 @@
-//! `GET /api/audit`: every job is in exactly one place, and the counters agree with the rows.
+//! `GET /api/auditor`: every job is in exactly one place, and the counters agree with the rows.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,10 +10,10 @@ use crate::operator::Operator;
 use crate::refusal::Refusal;
 
 /// Looks at every job and says what must not be. It takes as long as there are jobs.
-#[utoipa::path(get, path = "/api/audit", tag = "operators", security(("operator" = [])), responses(
+#[utoipa::path(get, path = "/api/auditor", tag = "operators", security(("operator" = [])), responses(
     (status = 200, body = Audit),
     (status = 401, description = "AUTH_REQUIRED", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn audit(State(app): State<App>, operator: Operator) -> Result<Json<Audit>, Refusal> {
+pub(crate) async fn look(State(app): State<App>, operator: Operator) -> Result<Json<Audit>, Refusal> {
     Ok(Json(view(&app.desk().audit(operator).await?)))
 }
 

@@ -1,0 +1,190 @@
+//! What operators see of targets, workers and each other, and what they say when they act.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Breaker;
+
+/// Why somebody acts, for the audit trail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Because {
+    /// In their own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Holds a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HoldTarget {
+    /// Until this instant; until it is released where none is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+    /// Why, for the audit trail and for whoever wonders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// All breakers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BreakerList {
+    /// Those that are not closed first.
+    pub breakers: Vec<BreakerDetail>,
+}
+
+/// A breaker with all that operators may know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BreakerDetail {
+    /// As everybody sees it.
+    #[serde(flatten)]
+    pub breaker: Breaker,
+    /// Since when the target is down, from the call that opened it to the probe that was good.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub down_since: Option<Timestamp>,
+    /// Probes that failed since it was last closed.
+    pub failed_probes: u32,
+    /// Of the calls that are looked at.
+    pub calls: u32,
+    /// So many failed.
+    pub failures: u32,
+    /// The target asked for time until then.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub throttled_until: Option<Timestamp>,
+    /// A person's hold.
+    pub hold: Option<TargetHold>,
+}
+
+/// A person's hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TargetHold {
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// Since when.
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Timestamp,
+    /// Until when; until it is released where none is said.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+}
+
+/// All workers that are known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkerList {
+    /// Those that live first.
+    pub workers: Vec<Worker>,
+}
+
+/// A process that claims and runs jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Worker {
+    /// This run of it.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// Which build it runs.
+    pub build: String,
+    /// alive, draining or gone.
+    pub state: String,
+    /// How much it can run at once.
+    pub concurrency: u32,
+    /// Leases that it holds now.
+    pub leases: u64,
+    /// When it was first seen.
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: Timestamp,
+    /// When it was last seen.
+    #[schema(value_type = String, format = DateTime)]
+    pub seen_at: Timestamp,
+}
+
+/// One page of what people did, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ActList {
+    /// The acts.
+    pub acts: Vec<Act>,
+    /// Where the next page starts; absent at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// Something that somebody did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Act {
+    /// Its place in the trail.
+    pub number: i64,
+    /// When it was begun.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// Who.
+    pub actor: String,
+    /// What.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// Why, in their own words.
+    pub reason: Option<String>,
+    /// What became of it; none while it goes on, or when the process ended in the middle.
+    pub outcome: Option<String>,
+}
+
+/// A policy to be tried on what has happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulate {
+    /// Whose jobs.
+    pub workload: String,
+    /// The policy.
+    #[serde(default)]
+    pub policy: TriedPolicy,
+    /// Jobs that were created from this instant on; the last seven days unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub since: Option<Timestamp>,
+}
+
+/// A policy, as far as it is another one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TriedPolicy {
+    /// What it begins with: reliability (unless said), stepped, on_demand or permanent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Executions in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// From enqueue to giving up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_sec: Option<f64>,
+    /// Whatever failed is tried again up to the cap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_all: Option<bool>,
+    /// Retries of these codes, at most.
+    pub code_caps: BTreeMap<String, u32>,
+}
+
+/// What would have become of jobs under another policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Simulated {
+    /// Jobs that were looked at.
+    pub jobs: u64,
+    /// Nothing would have been different.
+    pub same: u64,
+    /// Completed in truth, and would have been given up before.
+    pub lost: u64,
+    /// Failed in truth, and would have been tried again: how that would have ended nobody knows.
+    pub tried_longer: u64,
+    /// Failed in truth, and would have been given up earlier.
+    pub given_up_earlier: u64,
+    /// Executions in truth.
+    pub attempts: u64,
+    /// Executions that would have been saved.
+    pub saved: u64,
+    /// Jobs that would have been lost or given up earlier, by the code that would have ended them.
+    pub by_code: BTreeMap<String, u64>,
+}

@@ -1,0 +1,50 @@
+//! The audit trail: who did what, why, and what became of it.
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use redrive_api::{Act, ActList, PageQuery, Problem};
+use redrive_model::Code;
+use redrive_store::{ActRow, PageRequest};
+use url::form_urlencoded;
+
+use crate::app::App;
+use crate::operator::Operator;
+use crate::query;
+use crate::refusal::Refusal;
+
+/// What people did, newest first.
+#[utoipa::path(get, path = "/api/audit", tag = "operators", params(PageQuery), responses(
+    (status = 200, body = ActList),
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    operator: Operator,
+    RawQuery(asked): RawQuery,
+) -> Result<Json<ActList>, Refusal> {
+    let (mut limit, mut cursor) = (None, None);
+    for (name, value) in form_urlencoded::parse(asked.unwrap_or_default().as_bytes()) {
+        match &*name {
+            "limit" => query::once(&mut limit, &name, &value)?,
+            "cursor" => query::once(&mut cursor, &name, &value)?,
+            _ => {
+                let known = "The query can hold limit and cursor.";
+                return Err(Refusal::new(Code::ValidationUnknownField, known));
+            }
+        }
+    }
+    let page = PageRequest { limit: query::limit(limit)?, cursor: query::cursor::<i64>(cursor)? };
+    let page = app.desk().acts(operator, page).await?;
+    Ok(Json(ActList { acts: page.rows.into_iter().map(view).collect(), next_cursor: page.next }))
+}
+
+fn view(row: ActRow) -> Act {
+    Act {
+        number: row.number,
+        at: row.at,
+        actor: row.act.actor,
+        action: row.act.action,
+        subject: row.act.subject,
+        reason: row.act.reason,
+        outcome: row.outcome,
+    }
+}

@@ -1,0 +1,178 @@
+//! What operators ask and do. Every act leaves its line in the audit trail, under the name by which the door knows them.
+
+use redrive_engine::{By, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkloadName};
+use redrive_store::{ActRow, Acted, BreakerRow, GroupFilter, GroupRow, Page, PageRequest, WorkerRow};
+
+use super::Desk;
+use crate::operator::Operator;
+use crate::refusal::Refusal;
+
+/// Who acts, and why.
+fn by(operator: Operator, reason: Option<String>) -> By {
+    let by = By::new(operator.name());
+    match reason {
+        Some(reason) => by.because(reason),
+        None => by,
+    }
+}
+
+impl Desk {
+    // --- dead letters ------------------------------------------------------------------------------------------
+
+    /// Starts the job of a dead letter again.
+    pub(crate) async fn replay_letter(
+        &self,
+        operator: Operator,
+        job: JobId,
+        reason: Option<String>,
+    ) -> Result<Acted, Refusal> {
+        match self.engine.retry(vec![job], &by(operator, reason)).await {
+            Ok(acted) => Ok(acted.first().copied().unwrap_or(Acted::NotFound)),
+            Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => Ok(Acted::SourceGone),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Marks a dead letter as not wanted. Answers whether it was open.
+    pub(crate) async fn discard(
+        &self,
+        operator: Operator,
+        offset: Offset,
+        reason: Option<String>,
+    ) -> Result<bool, Refusal> {
+        Ok(self.engine.discard(vec![offset], &by(operator, reason)).await? > 0)
+    }
+
+    // --- replays -----------------------------------------------------------------------------------------------
+
+    pub(crate) async fn count_replay(
+        &self,
+        _: Operator,
+        workload: &WorkloadName,
+        filter: &ReplayFilter,
+    ) -> Result<u64, Refusal> {
+        Ok(self.engine.count_replay(workload, filter).await?)
+    }
+
+    pub(crate) async fn start_replay(
+        &self,
+        operator: Operator,
+        new: NewReplay,
+        reason: Option<String>,
+    ) -> Result<ReplayId, Refusal> {
+        Ok(self.engine.start_replay(new, &by(operator, reason)).await?)
+    }
+
+    pub(crate) async fn replay(&self, _: Operator, id: ReplayId) -> Result<Option<Replay>, Refusal> {
+        Ok(self.engine.replay(id).await?)
+    }
+
+    pub(crate) async fn replays(
+        &self,
+        _: Operator,
+        workload: Option<&WorkloadName>,
+    ) -> Result<Vec<Replay>, Refusal> {
+        Ok(self.engine.replays(workload).await?)
+    }
+
+    pub(crate) async fn pause_replay(
+        &self,
+        operator: Operator,
+        id: ReplayId,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.pause_replay(id, &by(operator, reason)).await?)
+    }
+
+    pub(crate) async fn resume_replay(
+        &self,
+        operator: Operator,
+        id: ReplayId,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.resume_replay(id, &by(operator, reason)).await?)
+    }
+
+    pub(crate) async fn cancel_replay(
+        &self,
+        operator: Operator,
+        id: ReplayId,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.cancel_replay(id, &by(operator, reason)).await?)
+    }
+
+    // --- groups ------------------------------------------------------------------------------------------------
+
+    pub(crate) async fn groups(
+        &self,
+        _: Operator,
+        filter: GroupFilter,
+        page: PageRequest,
+    ) -> Result<Page<GroupRow>, Refusal> {
+        Ok(self.engine.store().groups(filter, page).await?)
+    }
+
+    pub(crate) async fn group(&self, _: Operator, group: &Fingerprint) -> Result<Option<GroupRow>, Refusal> {
+        let filter = GroupFilter { fingerprint: Some(group.clone()), ..GroupFilter::default() };
+        Ok(self.engine.store().groups(filter, PageRequest { limit: 1, cursor: None }).await?.rows.pop())
+    }
+
+    pub(crate) async fn move_group(
+        &self,
+        operator: Operator,
+        group: &Fingerprint,
+        to: GroupState,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.move_group(group, to, &by(operator, reason)).await?)
+    }
+
+    // --- targets and workers -----------------------------------------------------------------------------------
+
+    pub(crate) async fn hold(
+        &self,
+        operator: Operator,
+        target: &Target,
+        until: Option<Timestamp>,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.hold(target, until, &by(operator, reason)).await?)
+    }
+
+    pub(crate) async fn release(
+        &self,
+        operator: Operator,
+        target: &Target,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.release(target, &by(operator, reason)).await?)
+    }
+
+    pub(crate) async fn breaker(&self, _: Operator, target: &Target) -> Result<Option<BreakerRow>, Refusal> {
+        Ok(self.engine.store().breaker(target).await?)
+    }
+
+    pub(crate) async fn workers(&self, _: Operator) -> Result<Vec<WorkerRow>, Refusal> {
+        Ok(self.engine.store().workers().await?)
+    }
+
+    // --- the past ----------------------------------------------------------------------------------------------
+
+    pub(crate) async fn acts(&self, _: Operator, page: PageRequest) -> Result<Page<ActRow>, Refusal> {
+        Ok(self.engine.store().acts(page).await?)
+    }
+
+    pub(crate) async fn simulate(
+        &self,
+        _: Operator,
+        workload: &WorkloadName,
+        policy: &Policy,
+        since: Timestamp,
+    ) -> Result<Simulated, Refusal> {
+        Ok(self.engine.simulate(workload, policy, since).await?)
+    }
+}

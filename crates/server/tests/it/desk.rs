@@ -1,0 +1,202 @@
+//! What operators do over the API: letters, replays, groups, targets; and what is left of it in the trail.
+
+use std::time::Duration;
+
+use redrive_engine::model::State;
+use redrive_store::{GroupFilter, PageRequest};
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+use crate::gateway::Mood;
+use crate::world::{World, pdf};
+
+/// A world in which so many uploads were refused, and an operator; the gateway is well again.
+async fn refused(n: u32) -> (World, Client) {
+    let world = World::start().await;
+    let mut ann = world.client();
+    world.gateway.mood(Mood::Refuses);
+    for n in 0..n {
+        world.converted(&mut ann, &format!("{n}.pdf"), &pdf(n)).await;
+    }
+    world.gateway.mood(Mood::Fine);
+    let operator = world.operator();
+    (world, operator)
+}
+
+async fn letters(operator: &mut Client) -> Vec<Value> {
+    operator.get("/api/dead-letters").await.json()["dead_letters"].as_array().unwrap().clone()
+}
+
+/// Asks until there is an answer.
+async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let found = async {
+        loop {
+            if let Some(found) = ask().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), found).await.expect("it never came")
+}
+
+async fn say(client: &mut Client, path: &str, body: Value) -> Answer {
+    let request = client.request("POST", path).header("content-type", "application/json");
+    client.send(request.body(body.to_string())).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_letter_is_started_again_or_not_wanted_and_only_once() {
+    let (world, mut operator) = refused(2).await;
+    let found = letters(&mut operator).await;
+    let (first, second) = (&found[0], &found[1]);
+    let path = |letter: &Value, act: &str| format!("/api/dead-letters/{}/{act}", letter["offset"]);
+    let answer = say(&mut operator, &path(first, "replay"), json!({"reason": "mended"})).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    assert_eq!(answer.json()["job"]["id"], first["job_id"]);
+    world.ended(first["job_id"].as_str().unwrap()).await;
+    let job = world.engine.job(first["job_id"].as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!((job.state, job.generation), (State::Complete, 2));
+    let again = say(&mut operator, &path(first, "replay"), json!({})).await;
+    assert_eq!((again.status, again.code().as_str()), (409, "CONFLICT_STATE"));
+
+    let answer = operator.post(&path(second, "discard")).await;
+    assert_eq!((answer.status, &answer.json()["state"]), (200, &"discarded".into()), "{}", answer.text());
+    assert_eq!(operator.post(&path(second, "discard")).await.code(), "CONFLICT_STATE");
+    assert_eq!(operator.post("/api/dead-letters/999/replay").await.code(), "NOT_FOUND");
+    assert_eq!(operator.post("/api/dead-letters/none/discard").await.code(), "NOT_FOUND");
+    let rubbish = say(&mut operator, &path(second, "discard"), json!({"raeson": "slip"})).await;
+    assert_eq!((rubbish.status, rubbish.code().as_str()), (400, "VALIDATION_INVALID_FIELD"));
+
+    let acts = operator.get("/api/audit").await.json();
+    let told: Vec<(&str, &str)> = acts["acts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|act| (act["action"].as_str().unwrap(), act["outcome"].as_str().unwrap()))
+        .collect();
+    assert!(told.contains(&("dead.discard", "1 discarded")), "{acts}");
+    let retry = acts["acts"].as_array().unwrap().iter().find(|act| act["action"] == "jobs.retry").unwrap();
+    assert_eq!((&retry["actor"], &retry["reason"]), (&"operator (token)".into(), &"mended".into()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_is_counted_then_started_and_takes_what_was_counted() {
+    let (world, mut operator) = refused(3).await;
+    let group = letters(&mut operator).await[0]["group"].as_str().unwrap().to_owned();
+    let asked = json!({"filter": {"group": group}, "dry_run": true});
+    let counted = say(&mut operator, "/api/replays", asked).await;
+    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3})));
+    let asked = json!({"filter": {"group": group}, "canary": 1, "rate_per_sec": 50, "stop_at_failure_share": 0.5,
+        "name": "after the repair", "reason": "the gateway was mended"});
+    let started = say(&mut operator, "/api/replays", asked).await;
+    assert_eq!(started.status, 201, "{}", started.text());
+    let (replay, place) = (started.json(), started.header("location").unwrap().to_owned());
+    assert_eq!((&replay["total"], &replay["name"]), (&3.into(), &"after the repair".into()));
+    let ended = eventually(async || {
+        let replay = operator.get(&place).await.json();
+        (replay["phase"] == "done").then_some(replay)
+    })
+    .await;
+    assert_eq!((&ended["complete"], &ended["failed"]), (&3.into(), &0.into()), "{ended}");
+    assert!(letters(&mut operator).await.is_empty());
+    let listed = operator.get("/api/replays?workload=convert").await.json();
+    assert_eq!(listed["replays"].as_array().unwrap().len(), 1);
+    let over = operator.post(&format!("{place}/cancel")).await;
+    assert_eq!((over.status, over.code().as_str()), (409, "CONFLICT_STATE"));
+    let nothing = json!({"filter": {"workload": "convert"}});
+    assert_eq!(say(&mut operator, "/api/replays", nothing).await.code(), "NOT_FOUND");
+    drop(world);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_that_cannot_be_meant_is_refused_in_words() {
+    let (_world, mut operator) = refused(1).await;
+    for (asked, code) in [
+        (json!({}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {"code": "GW_4XX"}}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {"workload": "no name"}}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"group": "xyz"}}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"group": "0123456789abcdef"}}), "NOT_FOUND"),
+        (json!({"filter": {"workload": "convert"}, "stop_at_failure_share": 2}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "rate_per_sec": 0}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filters": {}}), "VALIDATION_INVALID_FIELD"),
+        (json!([1]), "VALIDATION_INVALID_FIELD"),
+    ] {
+        let answer = say(&mut operator, "/api/replays", asked.clone()).await;
+        assert_eq!(answer.code(), code, "{asked}: {}", answer.text());
+    }
+    let request = operator.request("POST", "/api/replays").body("{");
+    assert_eq!(operator.send(request).await.code(), "VALIDATION_MALFORMED");
+    assert_eq!(letters(&mut operator).await.len(), 1, "nothing was changed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_are_seen_acknowledged_and_resolved() {
+    let (world, mut operator) = refused(2).await;
+    let groups = operator.get("/api/groups?state=new&workload=convert").await.json();
+    let group = groups["groups"][0].clone();
+    assert_eq!((&group["open"], &group["code"]), (&2.into(), &"PARSE_ERROR".into()), "{groups}");
+    let path = format!("/api/groups/{}", group["fingerprint"].as_str().unwrap());
+    assert_eq!(operator.get(&path).await.json(), group);
+    let moved = say(&mut operator, &format!("{path}/ack"), json!({"reason": "looking"})).await;
+    assert_eq!((moved.status, &moved.json()["state"]), (200, &"acknowledged".into()));
+    assert_eq!(operator.post(&format!("{path}/ack")).await.code(), "CONFLICT_STATE");
+    assert_eq!(operator.post(&format!("{path}/resolve")).await.json()["state"], "resolved");
+    assert_eq!(operator.post("/api/groups/0123456789abcdef/ack").await.code(), "NOT_FOUND");
+    assert_eq!(operator.get("/api/groups?state=old").await.code(), "VALIDATION_INVALID_FIELD");
+    assert_eq!(operator.get("/api/groups?stat=new").await.code(), "VALIDATION_UNKNOWN_FIELD");
+    assert_eq!(operator.get("/api/groups?cursor=x").await.code(), "VALIDATION_CURSOR");
+    let rows = world.engine.store().groups(GroupFilter::default(), PageRequest::default()).await.unwrap();
+    assert_eq!(rows.rows.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_is_held_and_let_go_and_everybody_can_see_why() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    let held = say(&mut operator, "/api/breakers/gateway/hold", json!({"reason": "new release"})).await;
+    assert_eq!((held.status, &held.json()["state"]), (200, &"held".into()), "{}", held.text());
+    assert_eq!(held.json()["hold"]["reason"], "new release");
+    let mut ann = world.client();
+    let job = ann.upload("a.pdf", &pdf(1), None).await.job_id();
+    eventually(async || {
+        let listed = operator.get("/api/breakers").await.json();
+        (listed["breakers"][0]["held_jobs"] == 1).then_some(())
+    })
+    .await;
+    let past =
+        say(&mut operator, "/api/breakers/gateway/hold", json!({"until": "2020-01-01T00:00:00Z"})).await;
+    assert_eq!(past.code(), "VALIDATION_INVALID_FIELD");
+    let free = operator.post("/api/breakers/gateway/release").await;
+    assert_eq!((free.status, &free.json()["hold"]), (200, &Value::Null), "{}", free.text());
+    world.ended(&job).await;
+    // A host has a colon and a port, and may be held before anybody has called it.
+    let host = say(&mut operator, "/api/breakers/host:a.example:443/hold", json!({})).await;
+    assert_eq!(host.json()["target"], "host:a.example:443", "{}", host.text());
+    assert_eq!(operator.post("/api/breakers/nobody/release").await.code(), "NOT_FOUND");
+    assert_eq!(operator.post("/api/breakers/no%20name/hold").await.code(), "VALIDATION_INVALID_FIELD");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_are_listed_and_another_policy_is_tried() {
+    let (_world, mut operator) = refused(2).await;
+    let workers = operator.get("/api/workers").await.json();
+    let worker = &workers["workers"][0];
+    assert_eq!(worker["state"], "alive", "{workers}");
+    let tried = json!({"workload": "convert", "policy": {"retry_all": true}});
+    let simulated = say(&mut operator, "/api/simulate", tried).await;
+    let found = simulated.json();
+    assert_eq!((&found["jobs"], &found["tried_longer"]), (&2.into(), &2.into()), "{found}");
+    for asked in [
+        json!({}),
+        json!({"workload": "convert", "policy": {"preset": "none"}}),
+        json!({"workload": "convert", "policy": {"max_attempts": 0}}),
+        json!({"workload": "convert", "policy": {"deadline_sec": -1}}),
+        json!({"workload": "convert", "policy": {"code_caps": {"NO_CODE": 1}}}),
+        json!({"workload": "convert", "since": "yesterday"}),
+    ] {
+        let answer = say(&mut operator, "/api/simulate", asked.clone()).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "VALIDATION_INVALID_FIELD"), "{asked}");
+    }
+}
