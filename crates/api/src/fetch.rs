@@ -1,6 +1,7 @@
 //! Batches of downloads: what a manifest becomes, and how far it is.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -64,9 +65,9 @@ pub struct ManifestResource {
     pub tags: BTreeMap<String, String>,
 }
 
-/// How a batch is. Completed, failed and cancelled are exact at every moment; in the end they are the total.
+/// A batch, as it stands in a list. Completed, failed and cancelled are exact at every moment; in the end they are the total.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FetchSnapshot {
+pub struct FetchBatch {
     /// The batch.
     pub job_id: String,
     /// processing, complete, partial, failed or cancelled.
@@ -82,8 +83,6 @@ pub struct FetchSnapshot {
     pub resources_failed: u64,
     /// Those that were stopped.
     pub resources_cancelled: u64,
-    /// Whether every resource has its job already. A large manifest takes a while.
-    pub unpacked: bool,
     /// The size of everything that is stored.
     pub bytes: u64,
     /// When it was accepted.
@@ -95,6 +94,20 @@ pub struct FetchSnapshot {
     /// When it ended.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub finished_at: Option<Timestamp>,
+    /// What people say about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// How a batch is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FetchSnapshot {
+    /// What a list tells of it, beside the rest.
+    #[serde(flatten)]
+    pub batch: FetchBatch,
+    /// Whether every resource has its job already. A large manifest takes a while.
+    pub unpacked: bool,
     /// The newest failure.
     pub last_error: Option<FetchError>,
     /// The newest dead letter of it.
@@ -114,10 +127,14 @@ pub struct FetchSnapshot {
     /// How these are, and those that stand in, as this server knows them, while the batch has not ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proxies: Vec<FetchProxy>,
-    /// What people say about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub metadata: Option<Map<String, Value>>,
+}
+
+impl Deref for FetchSnapshot {
+    type Target = FetchBatch;
+
+    fn deref(&self) -> &FetchBatch {
+        &self.batch
+    }
 }
 
 /// How a proxy is.
@@ -154,41 +171,6 @@ pub struct FetchList {
     pub batches: Vec<FetchBatch>,
     /// Where the next page starts; absent at the end.
     pub next_cursor: Option<String>,
-}
-
-/// A batch in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FetchBatch {
-    /// The batch.
-    pub job_id: String,
-    /// processing, complete, partial, failed or cancelled.
-    pub status: String,
-    /// Whose it is; only operators see it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// All resources of the manifest, from the start.
-    pub resources_total: u64,
-    /// Those that are stored.
-    pub resources_completed: u64,
-    /// Those that were given up.
-    pub resources_failed: u64,
-    /// Those that were stopped.
-    pub resources_cancelled: u64,
-    /// The size of everything that is stored.
-    pub bytes: u64,
-    /// When it was accepted.
-    #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
-    /// When it last changed.
-    #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
-    /// When it ended.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub finished_at: Option<Timestamp>,
-    /// What people say about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub metadata: Option<Map<String, Value>>,
 }
 
 /// Which resources of a batch.

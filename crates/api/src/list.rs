@@ -14,8 +14,11 @@ use crate::Job;
 pub struct ListQuery {
     /// Only this kind of job.
     pub workload: Option<String>,
-    /// Only the members of this batch, which no other list has.
+    /// Only the members of this batch.
     pub batch: Option<String>,
+    /// `true`: with the members of all batches, for operators. Without it they are listed by their batch, or by the workload `fetch`,
+    /// alone.
+    pub members: Option<String>,
     /// Only in these shown states: with commas between them, or given several times.
     #[param(value_type = Option<Vec<String>>, style = Form, explode = false, example = "failed,cancelled")]
     pub status: Option<String>,

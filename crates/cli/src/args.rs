@@ -156,6 +156,15 @@ pub(crate) enum Jobs {
         /// Only created at or after this instant, for example 2026-01-31T08:00:00Z
         #[arg(long, value_name = "INSTANT")]
         since: Option<String>,
+        /// Only of this workload: convert, fetch
+        #[arg(long, value_name = "NAME")]
+        workload: Option<String>,
+        /// Only the members of this batch
+        #[arg(long, value_name = "ID")]
+        batch: Option<String>,
+        /// With the members of all batches
+        #[arg(long)]
+        members: bool,
         /// At most so many
         #[arg(long, default_value_t = 50)]
         limit: usize,

@@ -44,6 +44,12 @@ pub(crate) fn instant(name: &str, value: Option<String>) -> Result<Option<Timest
     given(value).map(instant).transpose()
 }
 
+/// Yes or no; no unless said.
+pub(crate) fn flag(name: &str, value: Option<String>) -> Result<bool, Refusal> {
+    let flag = |text: String| text.parse().map_err(|_| Refusal::field(name, "is true or false"));
+    given(value).map_or(Ok(false), flag)
+}
+
 /// How many rows; 0 is the usual number, and what is too large is cut.
 pub(crate) fn limit(value: Option<String>) -> Result<usize, Refusal> {
     let Some(text) = given(value) else { return Ok(0) };

@@ -256,6 +256,7 @@ macro_rules! suite {
             }
             list {
                 jobs_are_found_by_every_filter,
+                members_hide_no_job_that_is_in_no_batch,
                 each_shown_state_finds_its_own,
                 several_shown_states_find_the_jobs_of_each,
                 the_queue_counts_every_way_of_waiting,

@@ -211,17 +211,33 @@ statements! {
 pub(crate) mod scan {
     use std::borrow::Cow;
 
-    /// Several ways as one. Each stops at the bound by itself, so that together they read no more than a few times as much.
-    pub(crate) fn merged(scans: &[&'static str]) -> Cow<'static, str> {
+    /// Several ways as one, if there are any. Each stops at the bound by itself, so that together they read no more than a few times as much.
+    pub(crate) fn merged(scans: &[&'static str]) -> Option<Cow<'static, str>> {
         match scans {
-            [] => NEWEST.into(),
-            [one] => (*one).into(),
+            [] => None,
+            [one] => Some((*one).into()),
             many => {
                 let parts = many.join(") UNION ALL (");
-                format!("SELECT id FROM (({parts})) AS parts ORDER BY id DESC LIMIT $2").into()
+                Some(format!("SELECT id FROM (({parts})) AS parts ORDER BY id DESC LIMIT $2").into())
             }
         }
     }
+
+    /// Ways that differ by whether members of batches are wanted.
+    pub(crate) struct Walk {
+        pub(crate) newest: &'static str,
+        pub(crate) failed: &'static str,
+        pub(crate) cancelled: &'static str,
+    }
+
+    pub(crate) const ALL: Walk = Walk { newest: NEWEST, failed: FAILED, cancelled: CANCELLED };
+
+    /// Only what is in no batch.
+    pub(crate) const SINGLE: Walk = Walk {
+        newest: "SELECT id FROM redrive.jobs WHERE batch_id IS NULL AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2",
+        failed: "SELECT id FROM redrive.jobs WHERE state = 'failed' AND batch_id IS NULL AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2",
+        cancelled: "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND batch_id IS NULL AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2",
+    };
 
     pub(crate) const NEWEST: &str =
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
@@ -255,7 +271,10 @@ mod tests {
         crate::Options::default().schema(&schema).unwrap().open(&url()).await.unwrap();
         let mut conn = PgConnection::connect(&url()).await.unwrap();
         let job_scans = [
-            &scan::merged(&[scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED]),
+            &scan::merged(&[scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED]).unwrap(),
+            scan::SINGLE.newest,
+            scan::SINGLE.failed,
+            scan::SINGLE.cancelled,
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/1_floor.sql"),
     include_str!("../migrations/2_batches.sql"),
     include_str!("../migrations/3_documents.sql"),
+    include_str!("../migrations/4_single.sql"),
 ];
 /// A larger file is checked in the background.
 pub(crate) const CHECK_AT_ONCE: u64 = 64 << 20;

@@ -159,17 +159,36 @@ statements! {
 pub(crate) mod scan {
     use std::borrow::Cow;
 
-    /// Several ways as one. Each stops at the bound by itself, so that together they read no more than a few times as much.
-    pub(crate) fn merged(scans: &[&'static str]) -> Cow<'static, str> {
+    /// Several ways as one, if there are any. Each stops at the bound by itself, so that together they read no more than a few times as much.
+    pub(crate) fn merged(scans: &[&'static str]) -> Option<Cow<'static, str>> {
         match scans {
-            [] => NEWEST.into(),
-            [one] => (*one).into(),
+            [] => None,
+            [one] => Some((*one).into()),
             many => {
                 let parts = many.join(") UNION ALL SELECT id FROM (");
-                format!("SELECT id FROM (SELECT id FROM ({parts})) ORDER BY id DESC LIMIT :scan").into()
+                Some(format!("SELECT id FROM (SELECT id FROM ({parts})) ORDER BY id DESC LIMIT :scan").into())
             }
         }
     }
+
+    /// Ways that differ by whether members of batches are wanted.
+    pub(crate) struct Walk {
+        pub(crate) newest: &'static str,
+        pub(crate) failed: &'static str,
+        pub(crate) cancelled: &'static str,
+    }
+
+    pub(crate) const ALL: Walk = Walk { newest: NEWEST, failed: FAILED, cancelled: CANCELLED };
+
+    /// Only what is in no batch.
+    pub(crate) const SINGLE: Walk = Walk {
+        newest: "SELECT id FROM jobs INDEXED BY jobs_single WHERE batch_id IS NULL \
+             AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan",
+        failed: "SELECT id FROM jobs INDEXED BY jobs_single_stopped WHERE state = 'failed' AND state IN ('failed', 'cancelled') \
+             AND batch_id IS NULL AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan",
+        cancelled: "SELECT id FROM jobs INDEXED BY jobs_single_stopped WHERE state = 'cancelled' AND state IN ('failed', 'cancelled') \
+             AND batch_id IS NULL AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan",
+    };
 
     pub(crate) const NEWEST: &str =
         "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
@@ -206,7 +225,10 @@ mod tests {
     fn every_statement_prepares_on_the_schema() {
         let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
         let job_scans = [
-            &scan::merged(&[scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED]),
+            &scan::merged(&[scan::FAILED, scan::CANCELLED, scan::PROCESSING, scan::QUEUED]).unwrap(),
+            scan::SINGLE.newest,
+            scan::SINGLE.failed,
+            scan::SINGLE.cancelled,
             scan::NEWEST,
             scan::OWNER,
             scan::BATCH,
@@ -230,16 +252,27 @@ mod tests {
         }
     }
 
+    fn plan(statement: &str, params: impl rusqlite::Params) -> Vec<String> {
+        let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
+        let mut explained = conn.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        explained.query_map(params, |row| row.get(3)).unwrap().map(Result::unwrap).collect()
+    }
+
     #[test]
     fn the_claim_reads_the_ready_index_in_order() {
-        let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
-        let plan: Vec<String> = conn
-            .prepare(&format!("EXPLAIN QUERY PLAN {READY_OF_LANE}"))
-            .unwrap()
-            .query_map([1i64, 2, 3], |row| row.get(3))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
+        let plan = plan(READY_OF_LANE, [1i64, 2, 3]);
         assert_eq!(plan, ["SEARCH jobs USING COVERING INDEX jobs_ready (lane=? AND due_at<?)"]);
+    }
+
+    #[test]
+    fn jobs_in_no_batch_are_searched_in_order_by_their_own_indexes() {
+        for (scan, found) in [
+            (scan::SINGLE.newest, "COVERING INDEX jobs_single (batch_id=?)"),
+            (scan::SINGLE.failed, "INDEX jobs_single_stopped (state=?)"),
+            (scan::SINGLE.cancelled, "INDEX jobs_single_stopped (state=?)"),
+        ] {
+            let plan = plan(scan, rusqlite::named_params! { ":before": None::<i64>, ":scan": 100 });
+            assert_eq!(plan, [format!("SEARCH jobs USING {found}")]);
+        }
     }
 }

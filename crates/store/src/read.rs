@@ -59,6 +59,8 @@ pub struct JobFilter {
     pub code: Option<Code>,
     /// Only of this batch.
     pub batch: Option<BatchId>,
+    /// Only those that are in no batch. What is left out costs nothing, however many members there are.
+    pub single: bool,
     /// Only of the generation that this replay made.
     pub replay: Option<ReplayId>,
     /// Only those that depend on this target.

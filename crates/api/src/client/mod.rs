@@ -52,6 +52,15 @@ impl std::fmt::Debug for Client {
 /// Which jobs are asked for.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Wanted {
+    /// Only this kind of job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Only the members of this batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
+    /// With the members of all batches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub members: Option<bool>,
     /// Only in these shown states, with commas between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,

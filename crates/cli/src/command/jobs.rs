@@ -11,8 +11,11 @@ use crate::say;
 
 pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
     ask(shared, jobs.flags(), async |client| match jobs {
-        Jobs::List { status, code, search, since, limit, json, .. } => {
+        Jobs::List { status, code, search, since, workload, batch, members, limit, json, .. } => {
             let wanted = Wanted {
+                workload: workload.clone(),
+                batch: batch.clone(),
+                members: members.then_some(true),
                 status: (!status.is_empty()).then(|| status.join(",")),
                 code: code.clone(),
                 q: search.clone(),

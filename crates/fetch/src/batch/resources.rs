@@ -25,7 +25,7 @@ impl Manifests {
         page: PageRequest,
     ) -> Result<FetchResources, StoreError> {
         let store = self.engine.store();
-        let wanted = JobFilter { batch: Some(batch), ..wanted };
+        let wanted = JobFilter { batch: Some(batch), single: false, ..wanted };
         let page = store.jobs(wanted, page).await?;
         let payloads = store.payloads(page.rows.iter().map(|row| row.id).collect()).await?;
         let rows = page.rows.into_iter().zip(payloads);

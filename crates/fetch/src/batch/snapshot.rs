@@ -47,7 +47,6 @@ impl Manifests {
 
     /// How a batch is.
     pub async fn snapshot(&self, row: &BatchRow) -> Result<FetchSnapshot, StoreError> {
-        let batch = summary(row);
         let about = About::of(row);
         let mut failures_by_code = BTreeMap::new();
         for failures in self.engine.store().batch_failures(row.id).await? {
@@ -56,18 +55,8 @@ impl Manifests {
         let (manifest_key, to, proxy_pool) =
             about.map(|about| (about.manifest_key, about.to, about.proxy_pool)).unwrap_or_default();
         Ok(FetchSnapshot {
-            job_id: batch.job_id,
-            status: batch.status,
-            owner: batch.owner,
-            resources_total: batch.resources_total,
-            resources_completed: batch.resources_completed,
-            resources_failed: batch.resources_failed,
-            resources_cancelled: batch.resources_cancelled,
+            batch: summary(row),
             unpacked: row.sealed,
-            bytes: batch.bytes,
-            created_at: batch.created_at,
-            updated_at: batch.updated_at,
-            finished_at: batch.finished_at,
             last_error: self.last_error(row).await?,
             dlq_offset: row.dead_offset.map(|offset| offset.0),
             failures_by_code,
@@ -80,7 +69,6 @@ impl Manifests {
             proxy_pool,
             // Whoever downloads knows.
             proxies: Vec::new(),
-            metadata: batch.metadata,
         })
     }
 

@@ -1,6 +1,8 @@
 //! The question of a list, checked: what cannot be meant is refused with the field's name.
 
 use redrive_api::ListQuery;
+use redrive_engine::Input;
+use redrive_fetch::Resource;
 use redrive_model::limits::MAX_NAME_BYTES;
 use redrive_model::{BatchId, Code, JobId, Shown};
 use redrive_store::{JobFilter, PageRequest};
@@ -17,6 +19,7 @@ pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refu
         let place = match &*name {
             "workload" => &mut asked.workload,
             "batch" => &mut asked.batch,
+            "members" => &mut asked.members,
             "status" => &mut asked.status,
             "code" => &mut asked.code,
             "q" => &mut asked.q,
@@ -43,7 +46,8 @@ pub(crate) fn states(words: &str) -> Result<Vec<Shown>, Refusal> {
     words.map(state).collect()
 }
 
-/// The filter and the page. An empty value is as good as none.
+/// The filter and the page. An empty value is as good as none. Members of batches are left out unless somebody asks for them: a
+/// million downloads would hide everything else.
 pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusal> {
     let batch = query::given(query.batch)
         .map(|id| id.parse::<BatchId>().map_err(|_| Refusal::field("batch", "is no id of a batch")))
@@ -52,9 +56,15 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
     if text.as_ref().is_some_and(|text| text.len() > MAX_NAME_BYTES) {
         return Err(Refusal::field("q", "at most 255 bytes"));
     }
+    let workload = query::workload(query.workload)?;
+    let members = batch.is_some()
+        || query::flag("members", query.members)?
+        || workload.as_ref().is_some_and(|workload| workload.as_str() == Resource::WORKLOAD)
+        || text.as_ref().is_some_and(|text| text.parse::<JobId>().is_ok());
     let filter = JobFilter {
-        workload: query::workload(query.workload)?,
+        workload,
         batch,
+        single: !members,
         shown: states(query.status.as_deref().unwrap_or_default())?,
         code: query::code(query.code)?,
         since: query::instant("since", query.since)?,
@@ -95,8 +105,27 @@ mod tests {
             query(|q| q.cursor = Some("'; DROP TABLE jobs".into())),
             query(|q| q.workload = Some("A B".into())),
             query(|q| q.q = Some("x".repeat(256))),
+            query(|q| q.members = Some("perhaps".into())),
         ] {
             assert!(bad.is_err_and(|refusal| refusal.code().starts_with("VALIDATION_")));
+        }
+    }
+
+    #[test]
+    fn members_of_batches_are_listed_for_whom_asks_for_them() {
+        let id = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
+        for (asked, single) in [
+            ("", true),
+            ("status=failed&code=DOWNLOAD_TIMEOUT", true),
+            ("workload=convert", true),
+            ("members=false", true),
+            ("members=true", false),
+            ("workload=fetch", false),
+            (&format!("batch={id}"), false),
+            (&format!("q={id}"), false),
+        ] {
+            let (filter, _) = parse(read(Some(asked), "").unwrap()).unwrap();
+            assert_eq!(filter.single, single, "{asked}");
         }
     }
 

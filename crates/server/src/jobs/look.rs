@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::upload::is_active;
 use crate::view;
 
-/// Own jobs, newest first; for operators all.
+/// Own jobs, newest first; for operators all, but members of batches only when they are asked for.
 #[utoipa::path(get, path = "/api/jobs", tag = "jobs", params(ListQuery), responses(
     (status = 200, body = JobList),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
@@ -24,11 +24,12 @@ pub(crate) async fn list(
     session: Session,
     RawQuery(query): RawQuery,
 ) -> Result<Json<JobList>, Refusal> {
-    let unknown = "The query can hold workload, batch, status, code, q, since, limit and cursor.";
+    let unknown = "The query can hold workload, batch, members, status, code, q, since, limit and cursor.";
     let (filter, page) = filter::parse(filter::read(query.as_deref(), unknown)?)?;
+    let members = !filter.single;
     let page = app.desk().list(&session, filter, page).await?;
     let (mut active_count, mut counts) = (0, BTreeMap::new());
-    for count in app.desk().counts(&session).await? {
+    for count in app.desk().counts(&session, members).await? {
         active_count += if is_active(count.shown) { count.jobs } else { 0 };
         counts.insert(count.shown.as_str().to_owned(), count.jobs);
     }

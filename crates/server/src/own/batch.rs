@@ -72,11 +72,8 @@ impl Desk {
     pub(crate) async fn batches(&self, session: &Session, page: PageRequest) -> Result<BatchPage, Refusal> {
         let owner = (!session.is_operator()).then(|| session.owner().clone());
         let page = self.manifests()?.batches(owner, page).await?;
-        let batches = page.rows.iter().map(|row| FetchBatch {
-            owner: row.owner.as_ref().filter(|_| session.is_operator()).map(ToString::to_string),
-            ..summary(row)
-        });
-        Ok(BatchPage { batches: batches.collect(), next: page.next })
+        let batches = page.rows.iter().map(|row| told(session, summary(row))).collect();
+        Ok(BatchPage { batches, next: page.next })
     }
 
     /// How many of this session's batches have not ended.
@@ -115,11 +112,10 @@ impl OwnedBatch {
     /// How it is.
     pub(crate) async fn snapshot(&self) -> Result<FetchSnapshot, Refusal> {
         let snapshot = self.manifests.snapshot(&self.row).await?;
-        let owner = snapshot.owner.filter(|_| self.session.is_operator());
         let pool = snapshot.proxy_pool.as_deref().filter(|_| snapshot.finished_at.is_none());
         let states = pool.map(|pool| self.pools.states(pool)).unwrap_or_default();
         let proxies = states.into_iter().map(|(name, state)| proxy(name, state)).collect();
-        Ok(FetchSnapshot { owner, proxies, ..snapshot })
+        Ok(FetchSnapshot { batch: told(&self.session, snapshot.batch), proxies, ..snapshot })
     }
 
     /// One page of its resources.
@@ -191,6 +187,11 @@ impl FromRequestParts<App> for OwnedBatch {
             None => Err(session.missing()),
         }
     }
+}
+
+/// A batch as this session may know it: whose it is, operators alone are told.
+fn told(session: &Session, batch: FetchBatch) -> FetchBatch {
+    FetchBatch { owner: batch.owner.filter(|_| session.is_operator()), ..batch }
 }
 
 /// How a proxy is, in the wire's words.

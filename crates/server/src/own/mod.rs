@@ -69,7 +69,8 @@ impl Desk {
     }
 
     /// A page of the jobs that this session may see: its own, whatever the filter says about owners; for operators all, and the
-    /// engine's own only when they ask for such a workload by name. Members of a batch are listed for whom the batch is.
+    /// engine's own only when they ask for such a workload by name. Members of a batch are listed for whom the batch is, and among
+    /// all jobs when the filter takes them.
     pub(crate) async fn list(
         &self,
         session: &Session,
@@ -111,10 +112,10 @@ impl Desk {
         Ok(OwnedPage { jobs: page.rows.into_iter().map(own).collect(), next: page.next })
     }
 
-    /// How many jobs this session may see, by what people see.
-    pub(crate) async fn counts(&self, session: &Session) -> Result<Vec<ShownCount>, Refusal> {
+    /// How many jobs this session may see, by what people see; for operators with or without the members of batches.
+    pub(crate) async fn counts(&self, session: &Session, members: bool) -> Result<Vec<ShownCount>, Refusal> {
         if session.is_operator() {
-            return self.all_counts().await;
+            return self.all_counts(members).await;
         }
         self.own_counts(session).await
     }
@@ -124,12 +125,16 @@ impl Desk {
         Ok(self.engine.store().owner_counts(session.owner()).await?)
     }
 
-    /// How many jobs there are, without the engine's own.
-    async fn all_counts(&self) -> Result<Vec<ShownCount>, Refusal> {
-        let (lanes, queue) = (self.lanes().await?, self.queue().await?);
+    /// How many jobs there are, without the engine's own. Every download is a member of a batch, and nothing else is.
+    async fn all_counts(&self, members: bool) -> Result<Vec<ShownCount>, Refusal> {
+        let (lanes, (fetch, other)) = (self.lanes().await?, self.queues().await?);
+        let queue: QueueStats = [other].into_iter().chain(members.then_some(fetch)).sum();
+        let counted = |workload: &WorkloadName| {
+            !self.is_own(workload) && (members || workload.as_str() != Resource::WORKLOAD)
+        };
         let ended = |state: State| {
             let of = lanes.states.iter().filter(|count| count.state == state);
-            of.filter(|count| !self.engine.is_chore(&count.workload)).map(|count| count.jobs).sum()
+            of.filter(|count| counted(&count.workload)).map(|count| count.jobs).sum()
         };
         let counts = [
             (Shown::Queued, queue.ready),

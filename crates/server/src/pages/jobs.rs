@@ -62,8 +62,9 @@ pub(super) struct List {
 impl List {
     pub(super) async fn look(app: &App, session: &Session, query: ListQuery) -> Result<Self, Refusal> {
         let (filter, page) = filter::parse(query.clone())?;
+        let members = !filter.single;
         let page = app.desk().list(session, filter, page).await?;
-        let counts = app.desk().counts(session).await?;
+        let counts = app.desk().counts(session, members).await?;
         let now = app.desk().now().await?;
         Ok(Self { query, lines: lines(app, &page.jobs, now).await?, counts, next: page.next })
     }
@@ -93,6 +94,8 @@ impl List {
         let mut given = Serializer::new(String::new());
         for (name, value) in [
             ("workload", &query.workload),
+            ("batch", &query.batch),
+            ("members", &query.members),
             ("status", &query.status),
             ("code", &query.code),
             ("q", &query.q),

@@ -131,7 +131,7 @@ impl Watcher {
     /// What is looked at besides events. A store that is away looks like a change, and soon like another.
     async fn jobs(&self) -> Jobs {
         let seen = match self.job {
-            None => self.app.desk().counts(&self.session).await.map(|counts| Jobs {
+            None => self.app.desk().counts(&self.session, true).await.map(|counts| Jobs {
                 active: counts.iter().any(|count| is_active(count.shown) && count.jobs > 0),
                 signature: format!("{counts:?}"),
             }),

@@ -164,6 +164,23 @@ async fn members_belong_to_their_batch_and_spoil_nobodys_lists() {
     );
     assert_eq!((&job["mapping"], &job["can_download"]), (&Value::Null, &json!(true)));
     assert_eq!(bob.get(&format!("/api/jobs?batch={id}")).await.code(), "FORBIDDEN");
+    for stranger in [&mut ann, &mut bob] {
+        let list = stranger.get("/api/jobs?members=true&workload=fetch").await.json();
+        assert_eq!(list["jobs"], json!([]), "to ask for members opens nothing");
+    }
+    let mut operator = world.operator();
+    for (asked, jobs, counts) in [
+        ("", 1, json!({"complete": 1})),
+        ("?status=complete,failed", 1, json!({"complete": 1})),
+        ("?members=true", 3, json!({"complete": 2, "failed": 1})),
+        ("?workload=fetch", 2, json!({"complete": 2, "failed": 1})),
+        (&format!("?batch={id}"), 2, json!({"complete": 2, "failed": 1})),
+    ] {
+        let list = operator.get(&format!("/api/jobs{asked}")).await.json();
+        assert_eq!((list["jobs"].as_array().unwrap().len(), &list["counts"]), (jobs, &counts), "{asked}");
+    }
+    let page = operator.get("/jobs").await.text();
+    assert!(page.contains("1 job: 1 complete") && !page.contains("no-b"), "{page}");
 
     let member = job["id"].as_str().unwrap();
     assert_eq!(ann.get(&format!("/api/jobs/{member}")).await.json()["id"], member);

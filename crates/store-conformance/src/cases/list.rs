@@ -42,6 +42,15 @@ pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
         (JobFilter { batch: Some(batch), ..all() }, vec![second, first]),
         (JobFilter { batch: Some(batch), shown: vec![Shown::Cancelled], ..all() }, vec![second]),
         (JobFilter { batch: Some(k.batch_id()), ..all() }, vec![]),
+        (JobFilter { single: true, ..all() }, vec![bob, ann]),
+        (JobFilter { single: true, batch: Some(batch), ..all() }, vec![]),
+        (JobFilter { single: true, shown: vec![Shown::Failed], ..all() }, vec![bob, ann]),
+        (JobFilter { single: true, shown: vec![Shown::Cancelled], ..all() }, vec![]),
+        (JobFilter { single: true, shown: vec![Shown::Failed, Shown::Cancelled], ..all() }, vec![bob, ann]),
+        (JobFilter { single: true, shown: vec![Shown::Queued], ..all() }, vec![]),
+        (JobFilter { single: true, code: Some(Code::InvalidMapping), ..all() }, vec![ann]),
+        (JobFilter { single: true, owner: Some(owner("ann")), ..all() }, vec![ann]),
+        (JobFilter { single: true, ..text("scan") }, vec![ann]),
         (JobFilter { since: Some(noon), ..all() }, vec![second, first]),
         (JobFilter { owner: Some(owner("ann")), since: Some(noon), ..all() }, vec![]),
         (JobFilter { owner: Some(owner("ann")), shown: vec![Shown::Failed], ..all() }, vec![ann]),
@@ -61,6 +70,26 @@ pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
         assert_eq!(found, expected, "{filter:?}");
     }
     k.audit().await;
+}
+
+/// What is in no batch stands on the first page, whatever it is asked for by, however many members came later.
+pub async fn members_hide_no_job_that_is_in_no_batch(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let failed = k.put_one(k.job()).await;
+    k.fail(&k.claim_one().await, Code::HandlerFailed).await;
+    let single = k.put_one(k.job()).await;
+    for _ in 0..3 {
+        k.put_batch(k.new_batch(), (0..7_000).map(|_| k.job()).collect()).await;
+    }
+    let first = async |shown: Vec<Shown>, code| {
+        let filter = JobFilter { single: true, shown, code, ..JobFilter::default() };
+        let page = k.store.jobs(filter, PageRequest { limit: 50, cursor: None }).await.unwrap();
+        (page.rows.iter().map(|row| row.id).collect::<Vec<_>>(), page.next)
+    };
+    assert_eq!(first(vec![], None).await, (vec![single, failed], None));
+    assert_eq!(first(vec![Shown::Queued], None).await, (vec![single], None));
+    assert_eq!(first(vec![Shown::Failed, Shown::Queued], None).await, (vec![single, failed], None));
+    assert_eq!(first(vec![], Some(Code::HandlerFailed)).await, (vec![failed], None));
 }
 
 /// Each shown state finds exactly the jobs that look like it.

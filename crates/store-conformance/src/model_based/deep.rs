@@ -76,6 +76,12 @@ fn filters(world: &World) -> Vec<(String, JobFilter, Wanted)> {
     if batch.is_some() {
         all.push(("a batch".into(), JobFilter { batch, ..none() }, Box::new(move |row| row.batch == batch)));
     }
+    let of = |shown: Vec<Shown>| JobFilter { single: true, shown, ..none() };
+    all.push(("in no batch".into(), of(Vec::new()), Box::new(|row| row.batch.is_none())));
+    for shown in Shown::ALL.iter().copied() {
+        let wanted = move |row: &JobRow| row.batch.is_none() && row.shown == shown;
+        all.push((format!("in no batch, shown {shown}"), of(vec![shown]), Box::new(wanted)));
+    }
     let since = redrive_model::instant::after(universe::start(), std::time::Duration::from_secs(60));
     let filter = JobFilter { since: Some(since), ..none() };
     all.push(("a time".into(), filter, Box::new(move |row| row.created_at >= since)));

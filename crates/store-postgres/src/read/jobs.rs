@@ -64,6 +64,7 @@ async fn look(
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.replay.map(|r| r.as_uuid()))
         .bind(filter.target.as_ref().map(|t| t.as_str()))
+        .bind(filter.single)
         .fetch_all(&inner.pool)
         .await?;
     let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(33)?, r.try_get(34)?)) };
@@ -93,20 +94,21 @@ async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, 
     if filter.owner.is_some() {
         return Ok(scan::OWNER.into());
     }
+    let walk = if filter.single { scan::SINGLE } else { scan::ALL };
     if filter.code.is_some() {
-        return Ok(scan::FAILED.into());
+        return Ok(walk.failed.into());
     }
     let mut scans = Vec::new();
     for state in filter.states() {
         scans.push(match state {
-            State::Failed => scan::FAILED,
-            State::Cancelled => scan::CANCELLED,
+            State::Failed => walk.failed,
+            State::Cancelled => walk.cancelled,
             State::Processing => scan::PROCESSING,
             State::Queued if is_short(inner).await? => scan::QUEUED,
-            State::Queued | State::Complete => return Ok(scan::NEWEST.into()),
+            State::Queued | State::Complete => return Ok(walk.newest.into()),
         });
     }
-    Ok(scan::merged(&scans))
+    Ok(scan::merged(&scans).unwrap_or(walk.newest.into()))
 }
 
 /// Whether the queue is short enough to be walked as a whole.

@@ -20,6 +20,7 @@ found AS (
     WHERE ($3::text IS NULL OR workload = $3)
       AND ($4::text IS NULL OR owner = $4)
       AND ($5::uuid IS NULL OR batch_id = $5)
+      AND (NOT $13::bool OR batch_id IS NULL)
       AND ($11::uuid IS NULL OR replay_id = $11)
       AND aimed
       AND ($6::int8 IS NULL OR created_at >= $6)

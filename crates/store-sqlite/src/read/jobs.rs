@@ -47,7 +47,7 @@ pub(crate) fn jobs(
     // A page is mostly found among the nearest rows; only when it is not, all are looked at that may be.
     let near = rows_wanted.saturating_mul(NEAR);
     let mut named: Vec<(&str, &dyn ToSql)> = named_params! {
-        ":scan": near, ":before": before, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch,
+        ":scan": near, ":before": before, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch, ":single": filter.single,
         ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":replay": replay, ":target": target, ":limit": rows_wanted,
     }
     .to_vec();
@@ -82,20 +82,21 @@ fn source(conn: &Connection, filter: &JobFilter) -> Result<Cow<'static, str>> {
     if filter.owner.is_some() {
         return Ok(scan::OWNER.into());
     }
+    let walk = if filter.single { scan::SINGLE } else { scan::ALL };
     if filter.code.is_some() {
-        return Ok(scan::FAILED.into());
+        return Ok(walk.failed.into());
     }
     let mut scans = Vec::new();
     for state in filter.states() {
         scans.push(match state {
-            State::Failed => scan::FAILED,
-            State::Cancelled => scan::CANCELLED,
+            State::Failed => walk.failed,
+            State::Cancelled => walk.cancelled,
             State::Processing => scan::PROCESSING,
             State::Queued if is_short(conn)? => scan::QUEUED,
-            State::Queued | State::Complete => return Ok(scan::NEWEST.into()),
+            State::Queued | State::Complete => return Ok(walk.newest.into()),
         });
     }
-    Ok(scan::merged(&scans))
+    Ok(scan::merged(&scans).unwrap_or(walk.newest.into()))
 }
 
 /// Whether the queue is short enough to be walked as a whole.

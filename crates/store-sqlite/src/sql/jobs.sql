@@ -16,6 +16,7 @@ FROM rows
 WHERE (:workload IS NULL OR workload = :workload)
   AND (:owner IS NULL OR owner = :owner)
   AND (:batch IS NULL OR batch_id = :batch)
+  AND (NOT :single OR batch_id IS NULL)
   AND (:replay IS NULL OR replay_id = :replay)
   AND aimed
   AND (:since IS NULL OR created_at >= :since)

@@ -64,7 +64,7 @@ async fn a_manifest_becomes_one_batch_whatever_its_form() {
             );
             let snapshot = kit.manifests.snapshot(&row).await.unwrap();
             assert_eq!((snapshot.end_rule.as_str(), snapshot.resources_total), ("tolerant", 2));
-            assert_eq!(snapshot.metadata.unwrap()["by"]["name"], "ann");
+            assert_eq!(snapshot.metadata.clone().unwrap()["by"]["name"], "ann");
             assert_eq!(kit.kept().await, n + 1);
             let path = kit.home.path().join("manifests").join(&accepted.manifest_key);
             let stored = std::fs::read_to_string(path).unwrap();

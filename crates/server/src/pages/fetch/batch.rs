@@ -79,7 +79,7 @@ pub(super) async fn piece(app: &App, batch: &OwnedBatch, query: Option<&str>) ->
         here.push_str(&format!("{ENDED}={ended}"));
     }
     let live = snapshot.finished_at.is_none() || awaited.is_some();
-    let outcome = outcome(&snapshot);
+    let outcome = Outcome::of(&snapshot);
     Ok(html! {
         article #batch hx-get=(here) hx-trigger=[live.then_some("every 2s")] hx-swap="outerMorph" data-title=(title(batch)) {
             p.fine.crumb { a href="/fetch" { "All batches" } }
@@ -122,19 +122,9 @@ fn awaited(batch: &OwnedBatch, query: &str) -> (String, Option<String>) {
     (rest.finish(), now.filter(|now| ended.as_ref() == Some(now)))
 }
 
-fn outcome(snapshot: &FetchSnapshot) -> Outcome {
-    Outcome {
-        total: snapshot.resources_total,
-        stored: snapshot.resources_completed,
-        failed: snapshot.resources_failed,
-        cancelled: snapshot.resources_cancelled,
-        bytes: snapshot.bytes,
-    }
-}
-
 /// What can be done with it. What changes many says how many first.
 fn acts(snapshot: &FetchSnapshot, address: &str) -> Markup {
-    let outcome = outcome(snapshot);
+    let outcome = Outcome::of(snapshot);
     let missing = snapshot.resources_total.saturating_sub(snapshot.resources_completed);
     html! {
         @if snapshot.resources_failed > 0 {
