@@ -9,14 +9,19 @@
 //! A document is a row and a job with one id. The job says what is being done, the row where the PDF lies, the folders show both. What
 //! is written down in which order is in `docs/adr/0007-documents-and-moves.md`.
 
+mod command;
 mod input;
 mod layout;
 mod mover;
+mod parts;
 mod queue;
 mod scan;
+mod seen;
 
+pub use command::{Command, CommandError, CommandOptions};
 pub use input::{Document, document_id};
 pub use layout::{Place, is_wanted, numbered, stem};
 pub use mover::{Goal, MoveError, Moved, Mover};
+pub use parts::{Part, PartWork, Range};
 pub use queue::{Queue, QueueOptions, Seen};
 pub use scan::{Look, Scanner};
