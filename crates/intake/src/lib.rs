@@ -16,7 +16,7 @@ mod queue;
 mod scan;
 
 pub use input::{Document, document_id};
-pub use layout::{Place, is_wanted, numbered, stem};
+pub use layout::{Place, is_wanted, stem};
 pub use mover::{Goal, MoveError, Moved, Mover};
 pub use queue::{Queue, QueueOptions, Seen};
 pub use scan::{Look, Scanner};
