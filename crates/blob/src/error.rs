@@ -10,6 +10,9 @@ use redrive_model::{Code, Failure};
 use crate::digest::Sha256;
 use crate::key::{Key, KeyError};
 
+/// A full bucket is tried again so much later: somebody has to make room.
+const BUCKET_FULL: Duration = Duration::from_secs(60);
+
 /// What was being done. Registry codes tell sending an object from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
@@ -67,6 +70,12 @@ pub enum BlobError {
     /// No room: the disk or the quota is full, or the reserve is reached. Not the job's fault.
     #[error("there is no room left")]
     Full,
+    /// The bucket or its quota is full. Whoever runs it can help; what goes elsewhere goes on.
+    #[error("the bucket is full: {reason}")]
+    BucketFull {
+        /// What the place said.
+        reason: String,
+    },
     /// The place does not let us. Waiting does not help.
     #[error("the place denies access: {reason}")]
     Denied {
@@ -142,7 +151,7 @@ impl BlobError {
             Self::Denied { act: Act::Put, place: Place::Bucket, .. } => Code::UploadAccessDenied,
             Self::Denied { .. } => Code::StorageAccessDenied,
             Self::NoBucket => Code::UploadNoBucket,
-            Self::Throttled { .. } => Code::UploadThrottled,
+            Self::Throttled { .. } | Self::BucketFull { .. } => Code::UploadThrottled,
             Self::Unavailable { act: Act::Put, timeout: true, .. } => Code::UploadTimeout,
             Self::Unavailable { act: Act::Put, timeout: false, .. } => Code::UploadS3Error,
             Self::Unavailable { .. } => Code::StorageUnavailable,
@@ -163,6 +172,7 @@ impl BlobError {
         match self {
             Self::Throttled { retry_after: Some(wait) }
             | Self::Unavailable { retry_after: Some(wait), .. } => failure.retry_after(*wait),
+            Self::BucketFull { .. } => failure.retry_after(BUCKET_FULL),
             Self::TooLarge { limit } => failure.say(&format!("File exceeds the limit of {limit} bytes.")),
             Self::Throttled { retry_after: None }
             | Self::NotFound { .. }
@@ -183,7 +193,11 @@ impl BlobError {
     #[must_use]
     pub const fn is_temporary(&self) -> bool {
         match self {
-            Self::Full | Self::Throttled { .. } | Self::Unavailable { .. } | Self::Io { .. } => true,
+            Self::Full
+            | Self::BucketFull { .. }
+            | Self::Throttled { .. }
+            | Self::Unavailable { .. }
+            | Self::Io { .. } => true,
             Self::Corrupt { act: Act::Put, .. } => true,
             Self::NotFound { .. }
             | Self::AlreadyExists { .. }
@@ -230,6 +244,7 @@ mod tests {
             (BlobError::AlreadyExists { key: key(), there }, Code::UploadConflict, Class::Permanent),
             (BlobError::TooLarge { limit: 1 }, Code::TooLarge, Class::Permanent),
             (BlobError::Full, Code::DiskFull, Class::Environment),
+            (BlobError::BucketFull { reason: "507".into() }, Code::UploadThrottled, Class::Throttled),
             (denied(Act::Put, Place::Bucket), Code::UploadAccessDenied, Class::Permanent),
             (denied(Act::Read, Place::Bucket), Code::StorageAccessDenied, Class::Permanent),
             (denied(Act::Put, Place::Folder), Code::StorageAccessDenied, Class::Permanent),
@@ -251,6 +266,8 @@ mod tests {
     fn a_failure_keeps_what_the_place_asked_for_and_the_real_limit() {
         let wait = Duration::from_secs(7);
         assert_eq!(BlobError::Throttled { retry_after: Some(wait) }.failure().retry_after, Some(wait));
+        let full = BlobError::BucketFull { reason: "507".into() }.failure();
+        assert_eq!(full.retry_after, Some(BUCKET_FULL), "the bucket waits, and nothing else");
         let failure = BlobError::TooLarge { limit: 1_000 }.failure();
         assert_eq!(failure.public_message(), "File exceeds the limit of 1000 bytes.");
     }

@@ -173,6 +173,9 @@ impl Upload {
             self.place = At::Away;
             return Err(BlobError::TooLarge { limit: self.limit });
         }
+        if matches!(self.place, At::Away) {
+            return Err(given_up());
+        }
         self.waiting.extend_from_slice(&chunk);
         let gathers = match &self.place {
             At::Writing(writing) if !writing.thread.has_ended() => MOST,

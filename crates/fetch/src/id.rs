@@ -28,7 +28,9 @@ pub fn id_of_url(url: &str) -> String {
     if told.len() > MAX_ADDRESS
         && let Some((path, _)) = told.split_once('?')
     {
-        told = format!("{path}?{MASK}");
+        // A mask that is cut would be masked again.
+        let room = MAX_ADDRESS.saturating_sub(MASK.len() + 1);
+        told = if path.len() > room { path.to_owned() } else { format!("{path}?{MASK}") };
     }
     let hash = Sha256::of(url.as_bytes()).to_string();
     let hash = hash.get(..HASH_DIGITS).unwrap_or_default();

@@ -77,6 +77,8 @@ fn refused(error: CheckError) -> Failure {
 pub fn storage(error: &BlobError) -> Failure {
     match error {
         BlobError::Full | BlobError::Throttled { .. } | BlobError::Unavailable { .. } => error.failure(),
+        // There is no room for results, wherever they go.
+        BlobError::BucketFull { .. } => Failure { code: Code::DiskFull, ..error.failure() },
         error => Failure { code: Code::IoError, ..error.failure() },
     }
 }

@@ -19,6 +19,7 @@ mod nats;
 mod shown;
 #[cfg(feature = "nats")]
 mod told;
+#[cfg(feature = "nats")]
 mod window;
 
 #[cfg(feature = "nats")]

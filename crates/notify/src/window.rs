@@ -170,7 +170,9 @@ impl Window<'_> {
             let stream = self.nats.stream_of(message.subject);
             let alone = alone || stream.is_none();
             if alone {
+                // Everything before it is there: nobody can overtake, and nobody need be named.
                 self.acknowledged().await?;
+                self.newest.clear();
             }
             let behind = stream.as_ref().filter(|_| !alone).and_then(|stream| self.newest.get(stream));
             let sent = self.nats.publish(&message, behind.map(String::as_str)).await;

@@ -235,6 +235,8 @@ pub struct BatchFilter {
     pub workload: WorkloadName,
     /// Only this owner's.
     pub owner: Option<Owner>,
+    /// Only those that have not ended.
+    pub live: bool,
 }
 
 /// Where a list that is sorted by an instant and an id goes on.

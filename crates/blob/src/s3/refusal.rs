@@ -65,7 +65,9 @@ impl Refusal {
             (429, _) | (_, "SlowDown" | "TooManyRequests" | "RequestLimitExceeded" | "Throttling") => {
                 BlobError::Throttled { retry_after: self.retry_after }
             }
-            (507, _) | (_, "QuotaExceeded" | "XMinioStorageFull" | "InsufficientStorage") => BlobError::Full,
+            (507, _) | (_, "QuotaExceeded" | "XMinioStorageFull" | "InsufficientStorage") => {
+                BlobError::BucketFull { reason: self.to_string() }
+            }
             (416, _) => BlobError::Range { bytes: 0 },
             (408, _) | (_, "RequestTimeout") => unavailable(true),
             // An upload that somebody aborted, or a race that the store could not decide: make it again.
@@ -171,8 +173,8 @@ mod tests {
             (400, "BadDigest", Some(Code::UploadChecksum)),
             (400, "InvalidArgument", Some(Code::UploadAccessDenied)),
             (403, "AccessDenied", Some(Code::UploadAccessDenied)),
-            (403, "QuotaExceeded", Some(Code::DiskFull)),
-            (507, "", Some(Code::DiskFull)),
+            (403, "QuotaExceeded", Some(Code::UploadThrottled)),
+            (507, "", Some(Code::UploadThrottled)),
             (301, "PermanentRedirect", Some(Code::UploadAccessDenied)),
             (501, "NotImplemented", Some(Code::UploadAccessDenied)),
         ] {

@@ -50,7 +50,7 @@ async fn refused_puts_are_told_apart_and_not_retried() {
         (Fault::Refuse(403, "AccessDenied", None), Code::UploadAccessDenied),
         (Fault::Refuse(404, "NoSuchBucket", None), Code::UploadNoBucket),
         (Fault::Refuse(409, "ConditionalRequestConflict", None), Code::UploadS3Error),
-        (Fault::Refuse(507, "XMinioStorageFull", None), Code::DiskFull),
+        (Fault::Refuse(507, "XMinioStorageFull", None), Code::UploadThrottled),
         (Fault::Reset, Code::UploadS3Error),
     ] {
         b.fake.forget();
@@ -60,7 +60,8 @@ async fn refused_puts_are_told_apart_and_not_retried() {
         assert_eq!(b.fake.calls("PUT"), 1, "{fault:?} is the engine's to retry");
         assert_eq!(b.fake.objects(), [""; 0]);
         if code == Code::UploadThrottled {
-            assert_eq!(error.failure().retry_after, Some(Duration::from_secs(7)));
+            let wait = if matches!(fault, Fault::Refuse(507, ..)) { 60 } else { 7 };
+            assert_eq!(error.failure().retry_after, Some(Duration::from_secs(wait)));
         }
     }
     assert_eq!(files_below(b.home.path()), [], "the spool is empty");

@@ -6,8 +6,7 @@ use redrive_api::{FetchResources, FetchSnapshot};
 use redrive_engine::{BatchId, Engine};
 use redrive_fetch::{Format, Manifests};
 use redrive_model::Shown;
-use redrive_model::breaker::Phase;
-use redrive_store::{JobFilter, PageRequest};
+use redrive_store::{BreakerRow, JobFilter, PageRequest};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::exit::{Exit, Stop};
@@ -62,7 +61,7 @@ impl Doer {
         match self {
             Self::Here { manifests, batch, .. } => {
                 let row = manifests.batch(*batch).await?.ok_or_else(gone)?;
-                let mut bytes = manifests.missing(&row, Some(Format::Ndjson)).bytes;
+                let mut bytes = manifests.missing(&row, Some(Format::Ndjson)).await.bytes;
                 let broke = |failure: redrive_model::Failure| Stop::new(Exit::Failed, failure.message);
                 while let Some(piece) = bytes.try_next().await.map_err(broke)? {
                     out.write_all(&piece).await?;
@@ -78,25 +77,52 @@ impl Doer {
         Ok(out.flush().await?)
     }
 
-    /// Hosts, buckets and proxies that nothing is sent to now.
-    pub(crate) async fn held(&self) -> Result<Vec<String>, Stop> {
-        match self {
+    /// Hosts, buckets and proxies that are not asked as usual now, each with the word for its state.
+    pub(crate) async fn held(&self) -> Result<Vec<(String, &'static str)>, Stop> {
+        let all: Vec<(String, String)> = match self {
             Self::Here { engine, .. } => {
-                let rows = engine.store().breakers().await?;
-                let held = rows.iter().filter(|row| match row.breaker.phase {
-                    Phase::Open { .. } | Phase::HalfOpen { .. } => true,
-                    Phase::Closed | Phase::Ramp { .. } => false,
-                });
-                Ok(held.map(|row| row.target.to_string()).collect())
+                let (rows, now) = (engine.store().breakers().await?, engine.store().now().await?);
+                let state = |row: &BreakerRow| match &row.breaker {
+                    breaker if breaker.is_held(now) => "held",
+                    breaker if breaker.throttled_until.is_some_and(|until| until > now) => "throttled",
+                    breaker => breaker.phase_name(),
+                };
+                rows.iter().map(|row| (row.target.to_string(), state(row).to_owned())).collect()
             }
             Self::There { client, .. } => {
-                let held = client.status().await?.breakers;
-                Ok(held.into_iter().filter(|row| row.state != "closed").map(|row| row.target).collect())
+                let rows = client.status().await?.breakers;
+                rows.into_iter().map(|row| (row.target, row.state)).collect()
             }
-        }
+        };
+        Ok(all.into_iter().filter_map(|(target, state)| Some((target, words(&state)?))).collect())
     }
+}
+
+/// What people are told about a target in this state; nothing when it is asked as usual.
+fn words(state: &str) -> Option<&'static str> {
+    Some(match state {
+        "closed" => return None,
+        "open" => "does not answer well; what needs it waits, and goes on by itself",
+        "half_open" => "is tried with one resource now",
+        "ramp" => "answers again; it is asked for little at first",
+        "throttled" => "asked for time; what needs it waits as long, and loses nothing",
+        "held" => "is held by an operator; what needs it waits until it is released",
+        _ => "is not asked as usual now; what needs it waits, and goes on by itself",
+    })
 }
 
 fn gone() -> Stop {
     Stop::new(Exit::NotFound, "the batch is not there any more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn every_state_of_a_target_has_words_of_its_own() {
+        let states = ["open", "half_open", "ramp", "throttled", "held", "something new"];
+        let told: std::collections::BTreeSet<_> = states.iter().map(|state| words(state).unwrap()).collect();
+        assert_eq!((told.len(), words("closed")), (states.len(), None));
+    }
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::doer::Doer;
-use crate::exit::Stop;
+use crate::exit::{Exit, Stop};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -37,6 +37,10 @@ pub(crate) async fn follow(
             progress.bar.finish_and_clear();
             return Ok(seen);
         }
+        if let Some(why) = never_ends(&seen) {
+            progress.bar.finish_and_clear();
+            return Err(Stop::new(Exit::Failed, why));
+        }
         tokio::select! {
             biased;
             _ = stopped.wait_for(|stop| *stop) => {}
@@ -46,13 +50,29 @@ pub(crate) async fn follow(
     }
 }
 
+/// Why a batch does not end by itself: the manifest that it is made from is lost.
+fn never_ends(seen: &FetchSnapshot) -> Option<String> {
+    let error = seen.last_error.as_ref().filter(|error| {
+        !seen.unpacked
+            && matches!(error.code.as_str(), "STORAGE_MANIFEST_MISSING" | "STORAGE_MANIFEST_INVALID")
+    })?;
+    let done = seen.resources_completed + seen.resources_failed + seen.resources_cancelled;
+    Some(format!(
+        "{}: {} The other {} of {} cannot be begun; --again begins anew with the manifest at hand",
+        error.code,
+        error.message,
+        HumanCount(seen.resources_total.saturating_sub(done)),
+        HumanCount(seen.resources_total),
+    ))
+}
+
 struct Progress {
     bar: ProgressBar,
     lines: bool,
     told: Instant,
     /// How many had ended when.
     past: VecDeque<(Instant, u64, u64)>,
-    held: Vec<String>,
+    held: Vec<(String, &'static str)>,
 }
 
 impl Progress {
@@ -88,21 +108,21 @@ impl Progress {
         self.bar.set_message(text);
     }
 
-    /// Says what is waited for, when that changes.
-    fn held(&mut self, held: &[String]) {
-        let new: Vec<&String> = held.iter().filter(|target| !self.held.contains(target)).collect();
-        let back: Vec<&String> = self.held.iter().filter(|target| !held.contains(target)).collect();
-        let say = |text: String| self.bar.suspend(|| drop(writeln!(stderr(), "{text}")));
-        for target in new {
-            say(format!(
-                "redrive: {target} does not answer well; what needs it waits, and goes on by itself"
-            ));
-        }
-        for target in back {
-            say(format!("redrive: {target} is asked again"));
+    /// Says what is waited for and why, when that changes.
+    fn held(&mut self, held: &[(String, &'static str)]) {
+        for line in changes(&self.held, held) {
+            self.bar.suspend(|| drop(writeln!(stderr(), "redrive: {line}")));
         }
         self.held = held.to_vec();
     }
+}
+
+/// What is new since the last look.
+fn changes(before: &[(String, &'static str)], now: &[(String, &'static str)]) -> Vec<String> {
+    let new = now.iter().filter(|held| !before.contains(held));
+    let back = before.iter().filter(|(target, _)| !now.iter().any(|(other, _)| other == target));
+    let new = new.map(|(target, why)| format!("{target} {why}"));
+    new.chain(back.map(|(target, _)| format!("{target} is asked as usual again"))).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -151,6 +171,35 @@ pub(super) fn codes(by_code: &BTreeMap<String, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_batch_whose_manifest_is_lost_is_not_waited_for() {
+        let seen = |unpacked: bool, code: &str| -> FetchSnapshot {
+            let error = serde_json::json!({"code": code, "message": "It is gone.", "context": {}, "at": "2026-11-18T00:00:00Z"});
+            serde_json::from_value(serde_json::json!({"job_id": "b", "status": "processing", "resources_total": 20_000,
+                "resources_completed": 500, "resources_failed": 0, "resources_cancelled": 0, "unpacked": unpacked, "bytes": 0,
+                "created_at": "2026-11-18T00:00:00Z", "updated_at": "2026-11-18T00:00:00Z", "finished_at": null,
+                "last_error": error, "dlq_offset": null, "failures_by_code": {}, "manifest_key": "m", "end_rule": "strict"}))
+            .unwrap()
+        };
+        let why = never_ends(&seen(false, "STORAGE_MANIFEST_MISSING")).unwrap();
+        assert!(why.contains("STORAGE_MANIFEST_MISSING: It is gone. The other 19,500 of 20,000"), "{why}");
+        assert_eq!(never_ends(&seen(true, "STORAGE_MANIFEST_MISSING")), None);
+        assert_eq!(never_ends(&seen(false, "DOWNLOAD_HTTP_4XX")), None);
+    }
+
+    #[test]
+    fn a_target_is_told_of_when_it_changes_and_not_again() {
+        let at = |target: &str, why| (target.to_owned(), why);
+        let open = [at("host:a:443", "does not answer"), at("host:b:443", "asked for time")];
+        assert_eq!(changes(&[], &open), ["host:a:443 does not answer", "host:b:443 asked for time"]);
+        assert_eq!(changes(&open, &open), [""; 0]);
+        let later = [at("host:a:443", "answers again")];
+        assert_eq!(
+            changes(&open, &later),
+            ["host:a:443 answers again", "host:b:443 is asked as usual again"]
+        );
+    }
 
     #[test]
     fn the_most_frequent_codes_come_first_and_few_are_named() {

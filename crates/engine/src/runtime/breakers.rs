@@ -120,13 +120,17 @@ impl Breakers {
         self.state().blocked.get(target)?.free.filter(|at| *at > now)
     }
 
-    /// This call was asked for time: how many others began before it and after the last that was.
-    fn others_before(&self, target: &Target, number: u64) -> u32 {
+    /// This call was asked for time: where it stands among those that were, which is where it began.
+    fn stands(&self, target: &Target, number: u64) -> Stands {
         let mut state = self.state();
         let calls = state.calls.entry(target.clone()).or_default();
-        let others = number.saturating_sub(calls.counted.saturating_add(1));
-        calls.counted = calls.counted.max(number);
-        u32::try_from(others).unwrap_or(u32::MAX)
+        let counted = calls.counted;
+        calls.counted = counted.max(number);
+        let few = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        match number.checked_sub(counted.saturating_add(1)) {
+            Some(others) => Stands::Behind(few(others)),
+            None => Stands::Before(few(counted.saturating_sub(number))),
+        }
     }
 
     /// A call to this target ended.
@@ -327,12 +331,26 @@ pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
     }
 }
 
+/// Where a call that was asked for time stands.
+#[derive(Debug, Clone, Copy)]
+enum Stands {
+    /// Behind all that were, with so many others in between.
+    Behind(u32),
+    /// So many before the last one that was.
+    Before(u32),
+}
+
 /// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
 /// A call whose number nobody knows stands for itself.
 pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, wait: Duration) {
-    let others = number.map_or(0, |number| worker.breakers.others_before(target, number));
+    // Those that come at once are counted one after the other: where one stands depends on which were counted before.
+    let _one = worker.breakers.writing.lock().await;
+    let stands = number.map_or(Stands::Behind(0), |number| worker.breakers.stands(target, number));
     let asked = |breaker: &mut Breaker, now: Timestamp| {
-        breaker.busy.count(others);
+        match stands {
+            Stands::Behind(others) => breaker.busy.count(others),
+            Stands::Before(later) => breaker.busy.count_earlier(later),
+        }
         if breaker.busy.is_too_busy() {
             breaker.throttle(instant::after(now, wait));
         }

@@ -237,11 +237,12 @@ async fn a_target_that_is_busy_now_and_then_is_not_held() {
     let bench = Bench::new().await;
     let engine = bench.engine_with(touchy()).await;
     let (refused, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
-    let (heard, open) = (refused.clone(), gate.clone());
-    let mut does = Does::new(move |_, task: Task| {
-        let (heard, open) = (heard.clone(), open.clone());
+    let (begun, heard, open) = (Arc::new(AtomicUsize::new(0)), refused.clone(), gate.clone());
+    // Every tenth as they begin, which need not be the order in which they were enqueued.
+    let mut does = Does::new(move |_, _: Task| {
+        let (nth, heard, open) = (begun.fetch_add(1, Ordering::SeqCst), heard.clone(), open.clone());
         async move {
-            if task.n % 10 == 9 {
+            if nth % 10 == 9 {
                 heard.fetch_add(1, Ordering::SeqCst);
                 return Err(Failure::new(Code::GwBusy, "503").retry_after(Duration::from_secs(60)));
             }
@@ -256,13 +257,18 @@ async fn a_target_that_is_busy_now_and_then_is_not_held() {
     let running = engine.start();
     // All ten are back before one of the others is.
     eventually(async || (refused.load(Ordering::SeqCst) == 10).then_some(())).await;
-    for id in ids.iter().skip(9).step_by(10).map(|enqueued| enqueued.job()) {
-        bench.until_row(id, |row| row.attempt == 1 && row.state == State::Queued).await;
-    }
+    eventually(async || {
+        let mut waiting = 0;
+        for id in &ids {
+            let row = bench.store.job(id.job()).await.unwrap().unwrap();
+            waiting += usize::from(row.attempt == 1 && row.state == State::Queued);
+        }
+        (waiting == 10).then_some(())
+    })
+    .await;
     let row = bench.store.breaker(&gateway()).await.unwrap().unwrap();
     assert_eq!(row.breaker.throttled_until, None, "one in ten is no reason: {row:?}");
     gate.add_permits(90);
-    bench.until(ids[0].job(), State::Complete).await;
     running.drain().await;
 }
 

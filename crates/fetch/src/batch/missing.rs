@@ -12,10 +12,10 @@ use redrive_engine::store::{BatchRow, JobFilter, PageRequest, StoreError};
 use redrive_engine::{BatchId, Failure, member_number};
 
 use crate::input::Resource;
-use crate::manifest::{About, Chunks, Entry, Format, Head, Manifests, Position, Rule, unpack_id};
+use crate::manifest::{About, Chunks, Entry, Format, Head, Manifests, Position, Rule, artifact, unpack_id};
 
-/// As a document unless there are more.
-const AS_JSON: u64 = 1_000;
+/// A document has so many bytes more than its resources as lines.
+const AROUND: u64 = 64;
 /// So many rows of a stored manifest at a time.
 const CHUNK: usize = 500;
 /// Everything but `complete`.
@@ -50,13 +50,17 @@ impl std::fmt::Debug for Missing {
 }
 
 impl Manifests {
-    /// What of a batch is not stored, in this format, or in the one that fits.
-    #[must_use]
-    pub fn missing(&self, row: &BatchRow, format: Option<Format>) -> Missing {
+    /// What of a batch is not stored, in this format, or in the one that fits. What is too much for a document comes as lines, also when a
+    /// document was asked for: it could not be handed in again.
+    pub async fn missing(&self, row: &BatchRow, format: Option<Format>) -> Missing {
         let about = About::of(row);
         let total = about.as_ref().map_or(0, |about| u64::from(about.resource_count)).max(row.counters.total);
         let count = total.saturating_sub(row.counters.ok);
-        let format = format.unwrap_or(if count <= AS_JSON { Format::Json } else { Format::Ndjson });
+        let format = match format {
+            Some(Format::Ndjson) => Format::Ndjson,
+            Some(Format::Json) | None if self.fits_a_document(count, about.as_ref()).await => Format::Json,
+            Some(Format::Json) | None => Format::Ndjson,
+        };
         let head = Head {
             end_rule: match row.end_rule {
                 EndRule::Strict => None,
@@ -70,6 +74,18 @@ impl Manifests {
         let members = self.members_not_stored(row.id, row.counters.total);
         let entries = if row.sealed { members } else { members.chain(self.not_unpacked(row)).boxed() };
         Missing { format, count, bytes: written(format, &head, entries) }
+    }
+
+    /// Whether so many resources of a manifest are few enough, and surely short enough, for a document.
+    async fn fits_a_document(&self, count: u64, about: Option<&About>) -> bool {
+        let limits = &self.options().limits;
+        if usize::try_from(count).map_or(true, |count| count > limits.json_resources) {
+            return false;
+        }
+        // What is missing is a part of what was stored.
+        let Some(key) = about.and_then(|about| artifact(&about.manifest_key).ok()) else { return false };
+        let stored = self.blobs.head(&key).await;
+        stored.is_ok_and(|head| head.bytes + AROUND <= limits.json_bytes as u64)
     }
 
     /// Members that are not complete, of the first so many.
@@ -90,7 +106,10 @@ impl Manifests {
                 for payload in store.payloads(jobs).await.map_err(lost)?.into_iter().flatten() {
                     let resource: Resource = serde_json::from_slice(&payload.input)
                         .map_err(|error| Failure::new(redrive_engine::Code::SystemUndecodable, error))?;
-                    entries.push(Entry::of(resource));
+                    // What stands for a resource of a manifest that was lost has nothing to ask for.
+                    if !resource.url.is_empty() {
+                        entries.push(Entry::of(resource));
+                    }
                 }
                 Ok(Some((entries, page.next.map(Some))))
             }

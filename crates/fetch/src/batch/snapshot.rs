@@ -25,8 +25,24 @@ impl Manifests {
         owner: Option<Owner>,
         page: PageRequest,
     ) -> Result<Page<BatchRow>, StoreError> {
-        let filter = BatchFilter { workload: WorkloadName::new(Resource::WORKLOAD)?, owner };
+        let filter = BatchFilter { workload: WorkloadName::new(Resource::WORKLOAD)?, owner, live: false };
         self.engine.store().batches(filter, page).await
+    }
+
+    /// All batches of an owner that have not ended, however many have since.
+    pub async fn live_batches(&self, owner: &Owner) -> Result<Vec<BatchId>, StoreError> {
+        let workload = WorkloadName::new(Resource::WORKLOAD)?;
+        let filter = BatchFilter { workload, owner: Some(owner.clone()), live: true };
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = PageRequest { limit: 200, cursor };
+            let page = self.engine.store().batches(filter.clone(), page).await?;
+            found.extend(page.rows.iter().map(|row| row.id));
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(found);
+            }
+        }
     }
 
     /// How a batch is.

@@ -124,6 +124,9 @@ pub enum HookError {
     /// It took too long.
     #[error("{0}")]
     TimedOut(String),
+    /// Our own machine has no process, no handle or no memory left for it.
+    #[error("{0}")]
+    Exhausted(String),
     /// The bytes could not be handed to it.
     #[error("the bytes could not be copied for it: {0}")]
     Place(#[from] BlobError),

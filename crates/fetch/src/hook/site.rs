@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use redrive_blob::{Key, Sealed};
 use redrive_engine::model::text::one_line_chars;
-use redrive_engine::{Code, Context, Failure};
+use redrive_engine::{Code, Context, Failure, Target};
 
 use super::{Candidate, Hook, HookError, ResourceView, Verdict};
 use crate::download::Head;
@@ -118,7 +118,8 @@ async fn verdict(
     };
     match said {
         Ok(Ok(verdict)) => Ok(verdict),
-        Ok(Err(HookError::Place(error))) => Err(failure(ctx, phase, error.code(), HookError::Place(error))),
+        Ok(Err(HookError::Place(error))) => Err(ours(ctx, phase, error.code(), HookError::Place(error))),
+        Ok(Err(error @ HookError::Exhausted(_))) => Err(ours(ctx, phase, Code::MemoryError, error)),
         Ok(Err(error @ HookError::Failed(_))) => Err(failure(ctx, phase, Code::HandlerFailed, error)),
         Ok(Err(error @ HookError::TimedOut(_))) => Err(failure(ctx, phase, Code::HandlerTimeout, error)),
         Err(panic) => {
@@ -127,6 +128,15 @@ async fn verdict(
                 text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
             Err(failure(ctx, phase, Code::HandlerFailed, format_args!("the handler panicked: {text}")))
         }
+    }
+}
+
+/// The fault of our own machine, and not of the handler, the origin or the job.
+fn ours(ctx: &Context, phase: &str, code: Code, message: impl std::fmt::Display) -> Failure {
+    let failure = failure(ctx, phase, code, message);
+    match Target::new("disk") {
+        Ok(disk) => failure.at(disk),
+        Err(_) => failure,
     }
 }
 

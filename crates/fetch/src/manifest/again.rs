@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use redrive_engine::model::{Shown, Timestamp};
 use redrive_engine::store::{Acted, JobFilter, PageRequest, RetryBy, Store};
-use redrive_engine::{BatchId, By, Code, Context, Done, EngineError, Failure, Input, Policy, Workload};
+use redrive_engine::{
+    BatchId, By, Code, Context, Done, EngineError, Failure, Input, JobId, Policy, Workload,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Manifests;
-use super::wish::{self, conclude, goes_on, lost, refused};
+use super::cancel::WISH;
+use super::commit::KEEP;
+use super::wish::{self, conclude, goes_on, lost, refused, wished_since};
 
 /// So many members are started at once.
 const CHUNK: usize = 1_000;
@@ -77,8 +81,17 @@ impl Workload for Starter {
             waiting.extend(old.map(|row| row.id));
             cursor = page.next;
             if waiting.len() >= CHUNK || cursor.is_none() {
-                let jobs = std::mem::take(&mut waiting);
-                let acted = self.store.retry(jobs, RetryBy::default()).await.map_err(lost)?;
+                let cancelled = || wished_since(&*self.store, again.batch, WISH, again.upto);
+                if cancelled().await.map_err(lost)? {
+                    break;
+                }
+                let jobs: Vec<JobId> = std::mem::take(&mut waiting);
+                let acted = self.store.retry(jobs.clone(), RetryBy::default()).await.map_err(lost)?;
+                // Whoever cancelled the batch since meant these too, and may have passed them already. Whoever does so from now on finds them.
+                if cancelled().await.map_err(lost)? {
+                    self.store.cancel(jobs, Some(KEEP)).await.map_err(lost)?;
+                    break;
+                }
                 started += acted.iter().filter(|acted| **acted == Acted::Done).count() as u64;
                 ctx.progress(started, None, Some("started again")).await?;
             }

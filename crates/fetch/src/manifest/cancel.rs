@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Manifests;
 use super::commit::KEEP;
+use super::lost::{end_without, lost_manifest};
 use super::unpack::unpack_id;
 use super::wish::{self, conclude, goes_on, lost, refused, wish_id};
 
 /// So many members are stopped at once.
 const CHUNK: u32 = 1_000;
-const WISH: &str = "cancel";
+pub(super) const WISH: &str = "cancel";
 
 /// Which batch is cancelled, and the line of the audit trail that says by whom.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -94,10 +95,16 @@ impl Workload for Canceller {
     async fn run(&self, ctx: Context, cancel: Cancel) -> Result<Done, Failure> {
         let stopped = self.stop(cancel.batch, &ctx).await?;
         let row = self.store.batch(cancel.batch).await.map_err(lost)?;
-        if row.is_some_and(|row| !row.sealed) {
-            // It is still being unpacked, and whoever does that cancels the rest. If that job was given up it is started again: only
-            // when every resource is a member can the batch end.
-            self.store.retry(vec![unpack_id(cancel.batch)], RetryBy::default()).await.map_err(lost)?;
+        if let Some(row) = row.filter(|row| !row.sealed) {
+            match lost_manifest(&*self.store, cancel.batch).await.map_err(lost)? {
+                Some(unpack) => end_without(&*self.store, &ctx, &unpack, row.counters.total).await?,
+                // It is still being unpacked, and whoever does that cancels the rest. If that job was given up it is started again: only
+                // when every resource is a member can the batch end.
+                None => {
+                    let unpack = vec![unpack_id(cancel.batch)];
+                    self.store.retry(unpack, RetryBy::default()).await.map_err(lost)?;
+                }
+            }
         }
         conclude(&*self.store, cancel.act, &format!("{stopped} stopped")).await;
         Ok(Done::Complete)

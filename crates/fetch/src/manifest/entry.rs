@@ -59,6 +59,19 @@ impl Entry {
         Ok(Self { id, url, headers, sha256, tags })
     }
 
+    /// How many bytes its line has.
+    pub(super) fn written(&self) -> usize {
+        serde_json::to_vec(self).map_or(usize::MAX, |line| line.len())
+    }
+
+    /// The field that makes it long.
+    pub(super) fn largest(&self) -> &'static str {
+        let size = |pairs: &BTreeMap<String, String>| -> usize {
+            pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
+        };
+        if size(&self.tags) > size(&self.headers) { "tags" } else { "headers" }
+    }
+
     /// As the job carries it.
     pub(crate) fn resource(self, common: &Common) -> Resource {
         Resource {

@@ -175,8 +175,15 @@ impl<'a> Judge<'a> {
             "to" => Wrong::field(Code::ValidationDestination, flaw.field, flaw.reason),
             field => Wrong::field(Code::ValidationInvalidField, field, flaw.reason),
         })?;
+        let entry = Entry::of(resource);
+        let (bytes, most) = (entry.written(), self.options.limits.line_bytes);
+        if bytes > most {
+            // However it came, it goes out again as a line.
+            let reason = format!("makes a resource of {bytes} bytes: at most {most} are allowed");
+            return Err(Wrong::field(Code::ValidationTooLarge, entry.largest(), reason));
+        }
         self.count += 1;
-        self.write(&Entry::of(resource));
+        self.write(&entry);
         Ok(())
     }
 

@@ -22,6 +22,7 @@ mod head;
 mod judge;
 mod limits;
 mod lines;
+mod lost;
 mod problem;
 mod quick;
 mod receive;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use redrive_engine::store::{BatchRow, NewAct, Store, StoreError};
-use redrive_engine::{BatchId, By, Code, Context, EngineError, Enqueue, Failure, Input, JobId, Policy};
+use redrive_engine::{
+    BatchId, By, Code, Context, EngineError, Enqueue, Failure, Input, JobId, Policy, Timestamp,
+};
 
 use super::Manifests;
 use super::unpack::derived;
@@ -14,6 +16,23 @@ const ROUNDS: u32 = 1_000;
 /// The job that does what is wished for the `round`th time.
 pub(super) fn wish_id(batch: BatchId, what: &str, round: u32) -> JobId {
     derived(batch, what, round)
+}
+
+/// Whether this was wished for a batch at or after an instant.
+pub(super) async fn wished_since(
+    store: &dyn Store,
+    batch: BatchId,
+    what: &str,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
+    for round in 0..ROUNDS {
+        match store.job(wish_id(batch, what, round)).await? {
+            Some(row) if row.created_at >= since => return Ok(true),
+            Some(_) => {}
+            None => return Ok(false),
+        }
+    }
+    Ok(false)
 }
 
 impl Manifests {

@@ -162,3 +162,39 @@ async fn a_large_body_whose_parts_were_refused_is_sent_again_without_a_second_do
     assert_eq!(bucket.failing.load(Ordering::SeqCst), 0);
     running.drain().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_that_is_full_waits_alone_and_costs_no_attempt() {
+    let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
+    bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
+    let running = bench.engine.start();
+    bucket.refuse(1, 507, "InsufficientStorage");
+    let wanted = Resource { bucket: Some("bucket".into()), ..resource(&origin.url("/a")) };
+    let id = bench.enqueue(&wanted).await;
+    let waits = async {
+        loop {
+            let rows = bench.store.breakers().await.unwrap();
+            if rows.iter().any(|row| row.breaker.throttled_until.is_some()) {
+                return rows;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let rows =
+        tokio::time::timeout(std::time::Duration::from_secs(30), waits).await.expect("it never waited");
+    let waiting: Vec<String> = rows
+        .iter()
+        .filter(|row| row.breaker.throttled_until.is_some() || row.breaker.hold.is_some())
+        .map(|row| row.target.to_string())
+        .collect();
+    assert_eq!(waiting, ["bucket:bucket"], "nothing else is held, and no disk is full");
+    let given_back = async {
+        while bench.engine.job(id).await.unwrap().unwrap().state != State::Queued {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), given_back).await.expect("it never came back");
+    let row = bench.engine.job(id).await.unwrap().unwrap();
+    assert_eq!((row.attempt, origin.count("/a")), (0, 1));
+    running.drain().await;
+}

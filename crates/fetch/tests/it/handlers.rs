@@ -172,3 +172,22 @@ async fn a_handler_that_never_answers_does_not_outlive_its_attempt() {
     assert_eq!(bench.ended(id).await.state, State::Cancelled);
     tokio::time::timeout(std::time::Duration::from_secs(10), running.drain()).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_machine_that_has_nothing_left_to_run_a_handler_with_is_no_end_of_the_job() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let after = move |_: &Vec<u8>| match calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+        0 => Err(HookError::Exhausted("no more processes".into())),
+        1 => Err(HookError::Place(redrive_blob::BlobError::Full)),
+        _ => Ok(Verdict::default()),
+    };
+    let running = start(&bench, go, after);
+    let row = bench.ended(bench.enqueue(&wanted(&origin, "/a", b"body")).await).await;
+    bench.stored(&row).await;
+    let codes: Vec<_> =
+        bench.engine.attempts(row.id).await.unwrap().iter().map(|attempt| attempt.code).collect();
+    assert_eq!(codes[..2], [Some(Code::MemoryError), Some(Code::DiskFull)], "{codes:?}");
+    assert_eq!(row.attempt, 2, "a full disk costs no attempt");
+    running.drain().await;
+}

@@ -39,16 +39,22 @@ async fn a_worker_that_is_full_asks_for_the_chores_now_and_then_only() {
     engine.enqueue_many(&[Nothing; JOBS]).await.unwrap();
     engine.register(DoNothing);
 
-    let began = Instant::now();
+    let (began, mut full) = (Instant::now(), None);
     let running = engine.start();
-    let all =
-        async || (engine.store().counts().await.unwrap().total(State::Complete) == JOBS as u64).then_some(());
+    let all = async || {
+        let done = engine.store().counts().await.unwrap().total(State::Complete);
+        // What is asked for at the end, when there is little left to take, is another matter.
+        if done < JOBS as u64 / 4 * 3 {
+            full = Some((began.elapsed(), store.calls()));
+        }
+        (done == JOBS as u64).then_some(())
+    };
     eventually("all to be done", all).await;
-    let took = began.elapsed();
     running.drain().await;
 
     // After each time that nothing was found it asks when the next job is due.
-    let in_vain = store.calls().get("next_due").copied().unwrap_or_default();
+    let (took, calls) = full.unwrap();
+    let in_vain = calls.get("next_due").copied().unwrap_or_default();
     let allowed = took.as_millis() / Duration::from_millis(100).as_millis() + 4;
-    assert!(in_vain as u128 <= allowed, "{in_vain} times in {took:?}: {:?}", store.calls());
+    assert!(in_vain as u128 <= allowed, "{in_vain} times in {took:?}: {calls:?}");
 }

@@ -17,7 +17,7 @@ const ROUNDS: usize = 5;
 /// Also covers: M7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_workers_killed_again_and_again_lose_nothing() {
-    soak_postgres(20, 300).await;
+    soak_postgres(30, 450).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

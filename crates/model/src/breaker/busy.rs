@@ -39,6 +39,13 @@ impl Busy {
         let before = if others >= LAST { 0 } else { self.0 << others };
         self.0 = ((before << 1) | 1) & ((1 << LAST) - 1);
     }
+
+    /// Counts an answer that asked for time and was asked for so many before the last one that did: answers come back in any order.
+    pub const fn count_earlier(&mut self, before: u32) {
+        if before < LAST {
+            self.0 |= 1 << before;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -63,5 +70,11 @@ mod tests {
         assert_eq!(after([0, 0, 0, 20]), after([0]));
         assert_eq!(after([0, 0, 0, u32::MAX]), after([0]));
         assert!(Busy::new().is_quiet() && !after([0]).is_quiet());
+        // One in ten, and the last of them comes back first.
+        let mut late = after([39]);
+        [10, 20, 30].into_iter().for_each(|before| late.count_earlier(before));
+        assert!(!late.is_too_busy());
+        (1..4).for_each(|before| late.count_earlier(before));
+        assert!(late.is_too_busy());
     }
 }

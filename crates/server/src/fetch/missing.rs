@@ -12,7 +12,7 @@ use crate::download::attachment;
 use crate::own::OwnedBatch;
 
 /// What of a batch is not stored: what failed, what was cancelled, and while it runs what is not done yet. With the real URLs and
-/// headers. One document up to 1,000 resources, NDJSON beyond that, or what `Accept` names.
+/// headers. One document up to 1,000 resources and 8 MiB, NDJSON beyond that or where `Accept` names it: what comes out can go in again.
 #[utoipa::path(get, path = "/api/fetch/{id}/missing", tag = "fetch",
     params(("id" = String, Path, description = "The batch"),
         ("Accept" = Option<String>, Header, description = "application/json or application/x-ndjson")),
@@ -20,7 +20,7 @@ use crate::own::OwnedBatch;
         (status = 200, description = "A manifest", content((FetchManifest = "application/json"), (String = "application/x-ndjson"))),
         (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn missing(batch: OwnedBatch, headers: HeaderMap) -> Response {
-    let missing = batch.missing(shape::wanted(&headers));
+    let missing = batch.missing(shape::wanted(&headers)).await;
     let id = batch.id;
     let name = match missing.format {
         Format::Json => format!("missing-{id}.json"),

@@ -79,7 +79,7 @@ impl Desk {
         Ok(BatchPage { batches: batches.collect(), next: page.next })
     }
 
-    /// How many of this session's newest batches have not ended; at most a page is looked at.
+    /// How many of this session's batches have not ended.
     pub(crate) async fn live_batches(&self, session: &Session) -> Result<usize, Refusal> {
         Ok(self.own_live(session).await?.len())
     }
@@ -95,10 +95,7 @@ impl Desk {
     }
 
     async fn own_live(&self, session: &Session) -> Result<Vec<BatchId>, Refusal> {
-        let page = PageRequest { limit: 200, cursor: None };
-        let page = self.manifests()?.batches(Some(session.owner().clone()), page).await?;
-        let live = page.rows.iter().filter(|row| row.state == BatchState::Processing);
-        Ok(live.map(|row| row.id).collect())
+        Ok(self.manifests()?.live_batches(session.owner()).await?)
     }
 
     /// Hands in a manifest that was read, for this session.
@@ -158,8 +155,8 @@ impl OwnedBatch {
     }
 
     /// What of it is not stored, with the real URLs and headers.
-    pub(crate) fn missing(&self, format: Option<Format>) -> Missing {
-        self.manifests.missing(&self.row, format)
+    pub(crate) async fn missing(&self, format: Option<Format>) -> Missing {
+        self.manifests.missing(&self.row, format).await
     }
 
     /// As it is now.

@@ -14,6 +14,7 @@ async fn the_status_tells_queue_breakers_and_whether_more_is_taken() {
     let mut answer = client.get("/api/status").await;
     // A look is believed for a moment.
     while answer.json()["queue"]["held"] == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         answer = client.get("/api/status").await;
     }
     let status = answer.json();

@@ -345,10 +345,10 @@ pub async fn batches_are_listed_newest_first_and_by_owner(h: &dyn Harness) {
     }
     let other = NewBatch { workload: workload("other"), ..k.new_batch() };
     k.enqueue(Enqueue { open: vec![other], ..Enqueue::default() }).await;
-    let list = async |by: Option<&str>| {
+    let list_as = async |by: Option<&str>, live: bool| {
         let (mut found, mut cursor) = (Vec::new(), None);
         loop {
-            let filter = BatchFilter { workload: workload("work"), owner: by.map(owner) };
+            let filter = BatchFilter { workload: workload("work"), owner: by.map(owner), live };
             let page = k.store.batches(filter, PageRequest { limit: 2, cursor }).await.unwrap();
             found.extend(page.rows);
             cursor = page.next;
@@ -357,6 +357,7 @@ pub async fn batches_are_listed_newest_first_and_by_owner(h: &dyn Harness) {
             }
         }
     };
+    let list = async |by| list_as(by, false).await;
     let all = list(None).await;
     // Two were opened in the same instant: the later id is the newer one.
     let told: Vec<_> = all.iter().map(|row| row.id).collect();
@@ -371,8 +372,18 @@ pub async fn batches_are_listed_newest_first_and_by_owner(h: &dyn Harness) {
     let of_bob: Vec<_> = list(Some("bob")).await.into_iter().map(|row| row.id).collect();
     assert_eq!(of_bob, [ids[1], ids[3]]);
     assert_eq!(list(Some("eve")).await, []);
+    // One without members ends when it is sealed.
+    k.enqueue(Enqueue { seal: vec![ids[1]], ..Enqueue::default() }).await;
+    let live = |rows: Vec<redrive_store::BatchRow>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>();
+    assert_eq!(
+        live(list_as(Some("bob"), true).await),
+        [ids[3]],
+        "older ones that live are found behind those that ended"
+    );
+    assert_eq!(list_as(None, true).await.len(), 4);
+    assert_eq!(list(None).await.len(), 5);
     let cursor = Some("nonsense".to_owned());
-    let filter = BatchFilter { workload: workload("work"), owner: None };
+    let filter = BatchFilter { workload: workload("work"), owner: None, live: false };
     let answer = k.store.batches(filter, PageRequest { limit: 2, cursor }).await;
     assert!(matches!(answer, Err(StoreError::Invalid(_))), "{answer:?}");
     k.audit().await;

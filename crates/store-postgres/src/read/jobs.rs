@@ -188,6 +188,7 @@ pub(crate) async fn batches(
         .bind(after.map(|cursor| cursor.id.as_uuid()))
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.owner.as_ref().map(|o| o.as_str()))
+        .bind(filter.live)
         .fetch_all(&inner.pool)
         .await?;
     let rows: Vec<BatchRow> = rows.iter().map(batch_row).collect::<sqlx::Result<_>>()?;

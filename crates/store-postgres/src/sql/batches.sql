@@ -2,4 +2,5 @@ SELECT id, workload, owner, label, state, sealed, total, ok, failed, hard, cance
        last_failure_message, last_failure_at, dead_offset, created_at, updated_at, finished_at, about, bytes
 FROM redrive.batches
 WHERE workload = $1 AND ($2::int8 IS NULL OR (created_at, id) < ($2, $3)) AND ($5::text IS NULL OR owner = $5)
+  AND (NOT $6 OR state = 'processing')
 ORDER BY created_at DESC, id DESC LIMIT $4

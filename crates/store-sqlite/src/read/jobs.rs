@@ -171,9 +171,10 @@ pub(crate) fn batches(conn: &Connection, filter: &BatchFilter, page: &PageReques
     let limit = page.rows();
     let (workload, rows_wanted) = (filter.workload.as_str(), i64::try_from(limit).unwrap_or(50));
     let rows = match &filter.owner {
-        None => list(conn, sql::BATCHES, params![workload, at, id, rows_wanted], batch_row),
+        None => list(conn, sql::BATCHES, params![workload, at, id, rows_wanted, filter.live], batch_row),
         Some(owner) => {
-            list(conn, sql::BATCHES_OF, params![workload, at, id, rows_wanted, owner.as_str()], batch_row)
+            let asked = params![workload, at, id, rows_wanted, owner.as_str(), filter.live];
+            list(conn, sql::BATCHES_OF, asked, batch_row)
         }
     }?;
     let more = rows.len() == limit;

@@ -7,11 +7,13 @@ mod line;
 mod run;
 mod scratch;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redrive_blob::Sha256;
+use redrive_blob::{BlobError, Sha256};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use super::{Candidate, Hook, HookError, ResourceView, Verdict};
@@ -103,6 +105,29 @@ impl CommandHook {
     }
 }
 
+/// Why there is no copy for the handler to look at. That is never the handler's fault.
+fn no_copy(error: io::Error) -> HookError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::NOSPC | Errno::DQUOT) => HookError::Place(BlobError::Full),
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
+            HookError::Exhausted(format!("no file for the handler: {error}"))
+        }
+        _ => {
+            let reason = "making a copy for the handler".to_owned();
+            HookError::Place(BlobError::Io { reason, source: Some(error) })
+        }
+    }
+}
+
+/// Why the handler could not be run: it cannot be, or our machine has nothing left to run it with.
+fn not_run(error: &io::Error) -> HookError {
+    let text = format!("the handler could not be run: {error}");
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => HookError::Exhausted(text),
+        _ => HookError::Failed(text),
+    }
+}
+
 #[async_trait]
 impl Hook for CommandHook {
     async fn before(&self, about: &ResourceView<'_>) -> Result<Verdict, HookError> {
@@ -110,7 +135,7 @@ impl Hook for CommandHook {
     }
 
     async fn after(&self, about: &ResourceView<'_>, bytes: &Candidate<'_>) -> Result<Verdict, HookError> {
-        let failed = |error: std::io::Error| HookError::Failed(format!("no file for the handler: {error}"));
+        let failed = |error| no_copy(error);
         // Gone when it is dropped, also when nobody waits any more.
         let copy = scratch::make(&self.options.scratch).map_err(failed)?;
         bytes.copy_to(copy.as_file().try_clone().map_err(failed)?).await?;
@@ -122,5 +147,35 @@ impl Hook for CommandHook {
             status: bytes.status,
         };
         self.ask(&Question { phase: "after", about, file: Some(file) }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redrive_engine::Code;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_machine_without_handles_are_no_fault_of_the_handler() {
+        let told = |error: HookError| match error {
+            HookError::Place(error) => Some(error.code()),
+            HookError::Exhausted(_) => None,
+            HookError::Failed(_) | HookError::TimedOut(_) => Some(Code::HandlerFailed),
+        };
+        for (errno, copying, running) in [
+            (Errno::NOSPC, Some(Code::DiskFull), Some(Code::HandlerFailed)),
+            (Errno::DQUOT, Some(Code::DiskFull), Some(Code::HandlerFailed)),
+            (Errno::MFILE, None, None),
+            (Errno::NFILE, None, None),
+            (Errno::NOMEM, None, None),
+            (Errno::AGAIN, Some(Code::IoError), None),
+            (Errno::IO, Some(Code::IoError), Some(Code::HandlerFailed)),
+            (Errno::NOENT, Some(Code::IoError), Some(Code::HandlerFailed)),
+            (Errno::ACCESS, Some(Code::IoError), Some(Code::HandlerFailed)),
+        ] {
+            assert_eq!(told(no_copy(errno.into())), copying, "{errno:?}");
+            assert_eq!(told(not_run(&errno.into())), running, "{errno:?}");
+        }
     }
 }

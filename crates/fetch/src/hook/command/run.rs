@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-use super::CommandHook;
+use super::{CommandHook, not_run};
 use crate::hook::HookError;
 
 /// The longest answer.
@@ -40,7 +40,7 @@ pub(super) fn find(name: &str, path: &str) -> Option<PathBuf> {
 
 /// Runs it and gives back what it wrote.
 pub(super) async fn run(hook: &CommandHook, phase: &str, question: Vec<u8>) -> Result<Vec<u8>, HookError> {
-    let failed = |error: std::io::Error| HookError::Failed(format!("the handler could not be run: {error}"));
+    let failed = |error: std::io::Error| not_run(&error);
     let mut child = Command::new(&hook.program)
         .args(&hook.arguments)
         .arg(phase)

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use redrive_engine::model::BatchState;
 use redrive_engine::model::batch::Counters;
-use redrive_engine::store::PageRequest;
+use redrive_engine::store::{JobFilter, PageRequest, RetryBy};
 use redrive_engine::{By, Code, Engine};
-use redrive_fetch::{Canceller, Unpacker};
+use redrive_fetch::{Canceller, Starter, Unpacker};
 use redrive_lab::faulty::{Fault, Faulty, Plan};
 
 use super::kit::{Kit, NDJSON, eventually, lines, numbers, of_ann, stores};
@@ -74,5 +74,94 @@ async fn a_batch_that_is_cancelled_while_it_is_unpacked_counts_every_resource() 
             assert_eq!(kit.missing_ids(accepted.batch).await.len(), 350);
             running.drain().await;
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_whose_manifest_is_lost_ends_when_it_is_cancelled_with_exact_counts() {
+    for store in stores().await {
+        // Nothing was unpacked, or a part.
+        for nth in [0, 4] {
+            let kit = Kit::holding(store.clone(), 100).await;
+            let accepted = kit.accept(&lines(350), NDJSON, of_ann(None)).await.unwrap();
+            let manifest = kit.home.path().join("manifests").join(&accepted.manifest_key);
+            if nth == 0 {
+                std::fs::remove_file(&manifest).unwrap();
+            } else {
+                let plan = Plan { verb: "enqueue", nth, fault: Fault::CrashBefore };
+                let faulty = Arc::new(Faulty::new(store.clone(), plan));
+                let doomed = Engine::new(faulty.clone(), numbers()).await.unwrap();
+                doomed.register(Unpacker::new(faulty.clone(), kit.blobs.clone()).chunks_of(100));
+                let running = doomed.start();
+                eventually(async || faulty.happened().then_some(())).await;
+                drop(running);
+                std::fs::remove_file(&manifest).unwrap();
+            }
+            kit.register();
+            let running = kit.engine.start();
+            eventually(async || {
+                let error = kit.manifests.snapshot(&kit.row(accepted.batch).await).await.unwrap().last_error;
+                error.filter(|error| error.code == Code::StorageManifestMissing.name())
+            })
+            .await;
+            let unpacked = kit.row(accepted.batch).await.counters.total;
+            assert_eq!((unpacked > 0, unpacked < 350), (nth > 0, true), "{unpacked}");
+            let run = |c: Counters| c.ok + c.failed == unpacked;
+            eventually(async || run(kit.row(accepted.batch).await.counters).then_some(())).await;
+            kit.manifests.cancel(accepted.batch, &By::new("ann")).await.unwrap();
+            let row = kit.ended(accepted.batch).await;
+            let c = row.counters;
+            assert_eq!((c.total, c.ok + c.failed + c.cancelled), (350, 350), "{unpacked}: {c:?}");
+            assert_eq!(c.cancelled, 350 - unpacked, "what was unpacked had run: {c:?}");
+            let expected = if unpacked == 0 { BatchState::Cancelled } else { BatchState::Failed };
+            assert_eq!(row.state, expected);
+            let missing = kit.missing_ids(accepted.batch).await;
+            assert_eq!(missing.len() as u64, c.failed, "nobody knows the others any more: {missing:?}");
+            running.drain().await;
+            assert!(kit.engine.audit().await.unwrap().is_clean());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_cancels_right_after_a_retry_wins_also_when_the_retry_comes_late() {
+    for store in stores().await {
+        let kit = Kit::on(store.clone()).await;
+        let accepted = kit.accept(&lines(30).replace("yes", "no"), NDJSON, of_ann(None)).await.unwrap();
+        kit.register();
+        let running = kit.engine.start();
+        kit.ended(accepted.batch).await;
+        running.drain().await;
+        let by = By::new("ann");
+        kit.manifests.again(accepted.batch, &by).await.unwrap();
+        // One of them was started again already, and nobody fetches from now on.
+        let wanted = JobFilter { batch: Some(accepted.batch), ..JobFilter::default() };
+        let members = store.jobs(wanted, PageRequest { limit: 200, cursor: None }).await.unwrap().rows;
+        store.retry(vec![members[0].id], RetryBy::default()).await.unwrap();
+        kit.manifests.cancel(accepted.batch, &by).await.unwrap();
+        let canceller = Engine::new(store.clone(), numbers()).await.unwrap();
+        canceller.register(Canceller::new(store.clone()));
+        let running = canceller.start();
+        kit.ended(accepted.batch).await;
+        running.drain().await;
+        let starter = Engine::new(store.clone(), numbers()).await.unwrap();
+        starter.register(Starter::new(store.clone()));
+        let running = starter.start();
+        eventually(async || {
+            let acts = store.acts(PageRequest::default()).await.unwrap().rows;
+            acts.into_iter().find(|act| act.act.action == "batch.again" && act.outcome.is_some())
+        })
+        .await;
+        running.drain().await;
+        let row = kit.row(accepted.batch).await;
+        assert_ne!(row.state, BatchState::Processing, "{:?}", row.counters);
+        assert_eq!((row.counters.failed, row.counters.cancelled), (29, 1));
+        // A retry after that is another wish, and is done.
+        kit.manifests.again(accepted.batch, &by).await.unwrap();
+        let again = Engine::new(store.clone(), numbers()).await.unwrap();
+        again.register(Starter::new(store.clone()));
+        let running = again.start();
+        eventually(async || (kit.row(accepted.batch).await.counters.failed == 0).then_some(())).await;
+        running.drain().await;
     }
 }

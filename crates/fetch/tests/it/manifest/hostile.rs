@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use redrive_engine::Code;
-use redrive_fetch::{AcceptError, Format, ManifestLimits, ManifestProblems, Shape};
+use redrive_fetch::{AcceptError, Format, ManifestLimits, ManifestProblems, Shape, Spot};
 
 use super::kit::{JSON, Kit, NDJSON, gzip, lines, of_ann, pieces, stores, tight};
 
@@ -255,4 +255,27 @@ async fn what_is_too_much_is_refused_before_it_is_held() {
         assert!(problems.code() == code && first == said, "{first} ({}), expected {said}", problems.code());
     }
     kit.accept(&lines(5), NDJSON, of_ann(None)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_resource_that_no_line_can_hold_is_refused_at_the_door_by_its_field() {
+    let kit = Kit::new().await;
+    let pairs = |value: &str| -> serde_json::Value {
+        (0..64).map(|n| (n.to_string(), value.into())).collect::<serde_json::Map<_, _>>().into()
+    };
+    let long = "x".repeat(8_000);
+    let (tagged, headed) = (pairs(&long), pairs(&long));
+    for (tags, headers, field) in [(tagged.clone(), pairs("y"), "tags"), (tagged, headed, "headers")] {
+        let fine = serde_json::json!({"id": "0", "url": "https://a.example/"});
+        let resource =
+            serde_json::json!({"id": "1", "url": "https://a.example/", "tags": tags, "headers": headers});
+        let text = serde_json::json!({"manifest_version": 1, "resources": [fine, resource]}).to_string();
+        let Err(AcceptError::Refused(problems)) = kit.accept(&text, JSON, of_ann(None)).await else {
+            panic!("{field}")
+        };
+        let [problem] = problems.problems.as_slice() else { panic!("{problems}") };
+        assert_eq!((problem.code, problem.spot), (Code::ValidationTooLarge, Spot::Resource(1)), "{problem}");
+        assert_eq!(problem.field.as_deref(), Some(field));
+        assert_eq!(kit.kept().await, 0);
+    }
 }

@@ -137,7 +137,7 @@ impl Kit {
 
     /// What is missing, as text.
     pub(crate) async fn missing(&self, batch: BatchId, format: Option<Format>) -> String {
-        let missing = self.manifests.missing(&self.row(batch).await, format);
+        let missing = self.manifests.missing(&self.row(batch).await, format).await;
         let bytes: Vec<Bytes> = missing.bytes.try_collect().await.unwrap();
         String::from_utf8(bytes.concat()).unwrap()
     }

@@ -1,11 +1,15 @@
 //! What is told about a batch: exact, without secrets; and what is missing can be handed in again.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use redrive_engine::By;
 use redrive_engine::model::Shown;
-use redrive_engine::store::{JobFilter, PageRequest};
-use redrive_fetch::{Format, Handing};
+use redrive_engine::store::clock::{Clock, SystemClock};
+use redrive_engine::store::{JobFilter, PageRequest, Purge};
+use redrive_fetch::{Format, Handing, ManifestLimits, ManifestRetention};
 
-use super::kit::{JSON, Kit, NDJSON, eventually, lines, of_ann, stores};
+use super::kit::{JSON, Kit, NDJSON, eventually, lines, of_ann, stores, tight};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_where() {
@@ -129,4 +133,62 @@ async fn nothing_is_missing_of_a_batch_that_is_complete_and_a_retry_counts_again
 /// What failed.
 fn failed() -> JobFilter {
     JobFilter { shown: vec![Shown::Failed], ..JobFilter::default() }
+}
+
+/// Decision 18.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_its_members_and_its_manifest_go_thirty_days_after_its_end_and_not_before() {
+    let clock = redrive_engine::store::clock::ManualClock::new(SystemClock.now());
+    let store = redrive_store_sqlite::Options::default().clock(clock.clone()).in_memory().unwrap();
+    let kit = Kit::on(Arc::new(store)).await;
+    let accepted = kit.accept(&lines(20), NDJSON, of_ann(None)).await.unwrap();
+    kit.register();
+    let running = kit.engine.start();
+    kit.ended(accepted.batch).await;
+    running.drain().await;
+    let day = |days: u64| Duration::from_secs(days * 24 * 3_600);
+    let sweep = async || {
+        let mut after = None;
+        loop {
+            let purged = kit.store.purge(Purge { after, scan: 1_000 }).await.unwrap();
+            after = purged.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        ManifestRetention::new(kit.store.clone(), kit.blobs.clone(), day(1)).walk().await.unwrap();
+        let members = JobFilter { batch: Some(accepted.batch), ..JobFilter::default() };
+        let members = kit.store.jobs(members, PageRequest::default()).await.unwrap().rows.len();
+        let batch = kit.manifests.batch(accepted.batch).await.unwrap().is_some();
+        (batch, members, kit.kept().await)
+    };
+    clock.advance(day(30) - Duration::from_secs(60));
+    assert_eq!(sweep().await, (true, 20, 1), "its time is not over");
+    clock.advance(Duration::from_secs(120));
+    assert_eq!(sweep().await, (false, 0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_too_much_for_a_document_comes_as_lines_and_can_go_in_again() {
+    let long = |n: usize| {
+        format!(
+            "{{\"id\":\"{n}\",\"url\":\"https://a.example/\",\"tags\":{{\"k\":\"{}\"}}}}\n",
+            "x".repeat(900)
+        )
+    };
+    for (text, count) in [(lines(1_001), 1_001), ((0..100).map(long).collect::<String>(), 100)] {
+        let small = ManifestLimits { json_bytes: 90_000, ..ManifestLimits::default() };
+        let kit = Kit::with(stores().await.remove(0), Arc::new(redrive_blob::Seamless), |options| {
+            tight(options, small);
+        })
+        .await;
+        let accepted = kit.accept(&text, NDJSON, of_ann(None)).await.unwrap();
+        for asked in [None, Some(Format::Json), Some(Format::Ndjson)] {
+            let missing = kit.manifests.missing(&kit.row(accepted.batch).await, asked).await;
+            assert_eq!((missing.format, missing.count), (Format::Ndjson, count), "{asked:?}");
+            let text = kit.missing(accepted.batch, asked).await;
+            let again = kit.accept(&text, NDJSON, Handing::default()).await.unwrap();
+            assert_eq!(u64::from(again.resource_count), count);
+        }
+    }
 }
