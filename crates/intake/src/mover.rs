@@ -9,7 +9,7 @@ use redrive_blob::shelf::{Meta, Relocated, Shelf, beside};
 use redrive_blob::{BlobError, Key};
 use redrive_engine::model::LeaseToken;
 use redrive_engine::store::StoreError;
-use redrive_engine::store::intake::{Began, IntakeStore, MoveEnd, MoveRow, NewMove};
+use redrive_engine::store::intake::{Began, IntakeStore, MoveEnd, MoveRow, MoveState, NewMove};
 use redrive_engine::{Code, Failure, JobId};
 
 /// So many names are tried before a folder is called full.
@@ -129,9 +129,13 @@ impl Mover {
                         let note = Some("a newer upload has its old name".to_owned());
                         (MoveEnd::Done { version, note }, Moved::To(to))
                     }
-                    Relocated::Missing => {
-                        (lost("it is neither where it was nor where it was to go"), Moved::Gone)
-                    }
+                    Relocated::Missing => match self.found_elsewhere(&row, &to, &meta).await? {
+                        Some(version) => {
+                            let note = Some("it lay where an earlier move had it".to_owned());
+                            (MoveEnd::Done { version, note }, Moved::To(to))
+                        }
+                        None => (lost("it is neither where it was nor where it was to go"), Moved::Gone),
+                    },
                     Relocated::Changed { .. } => (lost("another file has its place"), Moved::Gone),
                     Relocated::Taken => {
                         names += 1;
@@ -147,6 +151,37 @@ impl Mover {
                 };
             return self.end(&row, end, moved).await;
         }
+    }
+
+    /// Somebody who was slow may have made a move that others had long ended, and then the rows name the wrong place. So before a
+    /// document is called lost, the places of its earlier moves are looked at. Answers its version when one of them had it, and it is moved.
+    async fn found_elsewhere(
+        &self,
+        row: &MoveRow,
+        to: &Key,
+        meta: &Meta,
+    ) -> Result<Option<String>, MoveError> {
+        let moves = self.store.moves_of(row.document).await?;
+        // An end that somebody has written meanwhile stands.
+        if moves.iter().any(|other| other.number == row.number && other.state != MoveState::Open) {
+            return Ok(None);
+        }
+        let mut keys: Vec<&String> = moves.iter().flat_map(|one| [&one.from, &one.to]).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for place in keys.into_iter().filter(|place| **place != row.from && **place != row.to) {
+            let Ok(key) = Key::parse(place) else { continue };
+            let others = self.store.documents_at(self.shelf.root(), vec![place.clone()]).await?;
+            if others.into_iter().flatten().any(|other| other.id != row.document) {
+                continue;
+            }
+            let moved = self.shelf.relocate(&key, &row.version, to, meta).await;
+            let moved = moved.map_err(|error| MoveError::Shelf { from: place.clone(), error })?;
+            if let Relocated::Done { version } = moved {
+                return Ok(Some(version));
+            }
+        }
+        Ok(None)
     }
 
     /// A move ends once; who comes second says nothing.

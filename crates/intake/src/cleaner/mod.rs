@@ -15,13 +15,16 @@ use redrive_engine::{Code, Context, Engine, Enqueue, Failure, Input, JobId, Proj
 use crate::analysis::Analyse;
 use crate::input::Document;
 use crate::layout::{Place, stem};
-use crate::mover::{Goal, Moved, Mover};
+use crate::mover::{Goal, MoveError, Moved, Mover};
 use record::{Action, failure_id, log};
 
 /// The metadata that says how often a document has failed.
 pub const RETRY_COUNT: &str = "retry-count";
 /// The metadata that says that it was too often.
 pub const EXCEEDED: &str = "max-retries-exceeded";
+
+/// How an attempt ended whose job waits for a batch of its own: a word of [`Requeue`](redrive_engine::model::decide::Requeue).
+const WAITS: &str = "awaits_batch";
 
 /// The reader that cleans up.
 #[derive(Clone)]
@@ -48,12 +51,11 @@ impl Ended {
     const fn of(kind: EventKind) -> Option<Self> {
         match kind {
             EventKind::Retry | EventKind::Reclaimed => Some(Self::Again),
-            EventKind::Released => Some(Self::Returned),
+            EventKind::Released | EventKind::Snoozed => Some(Self::Returned),
             EventKind::Failed => Some(Self::GivenUp),
             EventKind::Cancelled => Some(Self::Stopped),
             EventKind::Queued
             | EventKind::Processing
-            | EventKind::Snoozed
             | EventKind::Complete
             | EventKind::Expired
             | EventKind::BatchEnded
@@ -75,19 +77,31 @@ impl Cleaner {
 
     async fn clean(&self, event: &Event, job: JobId, ended: Ended) -> Result<(), Failure> {
         let Some(document) = self.mover.store.document(job).await.map_err(lost)? else { return Ok(()) };
-        if document.root != self.mover.shelf.root() || document.stage == Stage::Done {
+        if document.root != self.mover.shelf.root() {
             return Ok(());
         }
         let attempts = self.engine.store().attempts(job).await.map_err(lost)?;
-        let attempt = attempts
-            .iter()
-            .rev()
-            .find(|row| row.generation == event.generation && (event.attempt == 0 || row.number == event.attempt));
+        let attempt = attempts.iter().rev().find(|row| {
+            row.generation == event.generation && (event.attempt == 0 || row.number == event.attempt)
+        });
+        // A run that waits for a batch of its own goes on from where it is.
+        if event.kind == EventKind::Snoozed && attempt.is_none_or(|row| row.outcome == WAITS) {
+            return Ok(());
+        }
         let token = attempt.map_or(document.run, |row| row.token);
         let why = Why::of(event, attempt, ended);
-        let placed = self.put(&document, token, ended, &why, event.attempt).await;
+        let placed = match document.stage {
+            // The next run was faster than we are.
+            Stage::Done => Placed::Overruled,
+            Stage::Waiting | Stage::Processing | Stage::Failed | Stage::Gone => {
+                self.put(&document, token, ended, &why, event.attempt).await?
+            }
+        };
         self.note(event, &document, token, ended, &why, &placed).await?;
-        if let Ok(temp) = Place::Temp.of(stem(&document.path)) {
+        // What a newer run makes there is not ours to clear.
+        if placed != Placed::Overruled
+            && let Ok(temp) = Place::Temp.of(stem(&document.path))
+        {
             // What stays is cleared after the next run.
             if let Err(error) = self.mover.shelf.clear(&temp).await {
                 tracing::warn!(event = "intake.temp_left", job_id = %job, "{error}");
@@ -104,16 +118,16 @@ impl Cleaner {
         ended: Ended,
         why: &Why,
         attempt: u32,
-    ) -> Placed {
+    ) -> Result<Placed, Failure> {
         if why.is_lost() || document.stage == Stage::Gone {
-            return Placed::Gone;
+            return Ok(Placed::Gone);
         }
         let (place, word) = match ended {
             Ended::Again | Ended::Returned => (Place::Queue, "retry"),
             Ended::GivenUp => (Place::Failed, "failed"),
             Ended::Stopped => (Place::Failed, "cancelled"),
         };
-        let Ok(to) = place.of(&document.path) else { return Placed::Left };
+        let Ok(to) = place.of(&document.path) else { return Ok(Placed::Left) };
         let mut meta = Meta::new();
         if ended != Ended::Returned {
             meta.insert(RETRY_COUNT.to_owned(), attempt.to_string());
@@ -122,12 +136,14 @@ impl Cleaner {
             meta.insert(EXCEEDED.to_owned(), "true".to_owned());
         }
         match self.mover.bring(Goal { document: document.id, token, to, why: word, meta }).await {
-            Ok(Moved::To(key)) => Placed::At(key.as_str().to_owned()),
-            Ok(Moved::Overruled) => Placed::Overruled,
-            Ok(Moved::Gone) => Placed::Gone,
-            Err(error) => {
+            Ok(Moved::To(key)) => Ok(Placed::At(key.as_str().to_owned())),
+            Ok(Moved::Overruled) => Ok(Placed::Overruled),
+            Ok(Moved::Gone) => Ok(Placed::Gone),
+            // Nothing is written down yet: the event comes again.
+            Err(MoveError::Store(error)) => Err(lost(error)),
+            Err(error @ (MoveError::Shelf { .. } | MoveError::Names(_))) => {
                 tracing::warn!(event = "intake.move_left", job_id = %document.id, "{error}");
-                Placed::Left
+                Ok(Placed::Left)
             }
         }
     }
@@ -190,10 +206,14 @@ impl Cleaner {
         if self.mover.store.note_failure(record.clone()).await.map_err(lost)? {
             log(action, &record);
         }
-        if ended.is_final() {
-            let analyse = Analyse { document: document.id, generation: event.generation };
+        if ended == Ended::GivenUp {
+            let (path, generation) = (document.path.clone(), event.generation);
+            let analyse = Analyse { document: document.id, generation, path };
             let how = Enqueue::default().id(analyse.id(event.at));
-            self.engine.enqueue_with(&analyse, how).await.map_err(|error| Failure::new(error.code(), error))?;
+            self.engine
+                .enqueue_with(&analyse, how)
+                .await
+                .map_err(|error| Failure::new(error.code(), error))?;
         }
         Ok(())
     }

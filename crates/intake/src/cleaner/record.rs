@@ -1,8 +1,9 @@
 //! The failure record's id, and its line in the log.
 
+use redrive_engine::model::dedupe::DedupeKey;
 use redrive_engine::store::Event;
 use redrive_engine::store::intake::FailureRecord;
-use redrive_engine::{JobId, model::dedupe::DedupeKey, model::WorkloadName};
+use redrive_engine::{JobId, WorkloadName};
 use uuid::Uuid;
 
 /// What was done with a PDF whose run has failed. The words are those of the original pipeline.
@@ -26,19 +27,19 @@ impl Action {
 /// The same for the same event: a record that is written again is the one that is there.
 pub(super) fn failure_id(event: &Event) -> Uuid {
     let draw = WorkloadName::new("intake").map_or([0; 10], |workload| {
-        let hash = DedupeKey::new(&workload, None, &[b"failure", &event.seq.0.to_be_bytes()]);
+        let parts: [&[u8]; 2] = [b"failure", &event.seq.0.to_be_bytes()];
+        let hash = DedupeKey::new(&workload, None, &parts);
         std::array::from_fn(|n| hash.as_bytes().get(n).copied().unwrap_or_default())
     });
     JobId::from_parts(event.at, draw).as_uuid()
 }
 
-/// One line for each failure, with the fields of the original.
+/// One line for each failure, with the fields of the original. Its `timestamp` is the line's own.
 pub(super) fn log(action: Action, record: &FailureRecord) {
     tracing::warn!(
         event = "intake.cleanup",
         event_type = "PIPELINE_FAILURE_CLEANUP",
         action = action.as_str(),
-        timestamp = %record.timestamp,
         execution_arn = %record.document,
         job_id = %record.document,
         error_code = record.code.name(),

@@ -31,6 +31,11 @@ impl Intake {
                 Some(_) | None => gone(),
             });
         }
+        if document.exceeded && document.stage != Stage::Done {
+            // Somebody has started it again.
+            let change = DocumentChange { exceeded: Some(false), ..DocumentChange::default() };
+            self.change(ctx, change).await?;
+        }
         if document.sha256.is_some() || document.stage == Stage::Done {
             return Ok(document);
         }

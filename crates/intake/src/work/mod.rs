@@ -14,11 +14,12 @@ use redrive_blob::Key;
 use redrive_engine::store::intake::{DocumentChange, DocumentRow, Stage};
 use redrive_engine::{Code, Context, Done, Engine, Failure, Policy, Workload};
 use redrive_gateway_client::Gateway;
+use tokio::sync::Mutex;
 
 use crate::input::Document;
 use crate::layout::{Place, stem};
 use crate::mover::{Goal, Moved, Mover};
-use noted::Noted;
+pub use noted::{Noted, Output};
 
 /// How documents are processed.
 #[derive(Debug, Clone)]
@@ -40,13 +41,15 @@ pub struct Intake {
     mover: Mover,
     gateway: Gateway,
     options: Arc<IntakeOptions>,
+    /// One run at a time looks for a free name: the same bytes under one name would be taken for one file.
+    naming: Arc<Mutex<()>>,
 }
 
 impl Intake {
     /// Processes the documents of a shelf.
     #[must_use]
     pub fn new(engine: Engine, mover: Mover, gateway: Gateway, options: IntakeOptions) -> Self {
-        Self { engine, mover, gateway, options: Arc::new(options) }
+        Self { engine, mover, gateway, options: Arc::new(options), naming: Arc::default() }
     }
 
     async fn run_once(&self, ctx: &Context, input: &Document) -> Result<Done, Failure> {
@@ -61,7 +64,10 @@ impl Intake {
         }
         let pdf = self.bring(ctx, &document, Place::Pdf.of(&document.path), "process").await?;
         let noted = match ctx.state::<Noted>()? {
-            Some(noted) if noted.stands(&*self.mover.shelf.blobs()).await => noted,
+            Some(noted) if noted.stands(&*self.mover.shelf.blobs()).await => {
+                tracing::info!(event = "result.adopted", job_id = %ctx.job(), key = %noted.pdf);
+                noted
+            }
             Some(_) | None => {
                 let made = self.convert(ctx, &document, &pdf).await?;
                 self.publish(ctx, &document, made).await?
@@ -88,8 +94,13 @@ impl Intake {
         why: &str,
     ) -> Result<Key, Failure> {
         let to = to.map_err(|error| Failure::new(Code::SystemInternal, error))?;
-        let goal =
-            Goal { document: document.id, token: ctx.lease().token, to, why, meta: std::collections::BTreeMap::new() };
+        let goal = Goal {
+            document: document.id,
+            token: ctx.lease().token,
+            to,
+            why,
+            meta: std::collections::BTreeMap::new(),
+        };
         match self.mover.bring(goal).await.map_err(|error| error.failure())? {
             Moved::To(key) => Ok(key),
             Moved::Overruled => Err(overruled()),

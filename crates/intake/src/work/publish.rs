@@ -6,8 +6,8 @@ use redrive_engine::store::intake::DocumentRow;
 use redrive_engine::{Code, Context, Failure};
 
 use super::Intake;
-use super::noted::{Noted, Output};
 use super::whole::Made;
+use super::{Noted, Output};
 use crate::layout::{Place, stem};
 
 /// So many names are tried.
@@ -22,11 +22,12 @@ impl Intake {
         document: &DocumentRow,
         mut made: Made,
     ) -> Result<Noted, Failure> {
+        let _naming = self.naming.lock().await;
         for n in 1..=NAMES {
             let pdf = numbered(Place::Result.of(&document.path), n)?;
             let output = Key::parse(&format!("{}.{}", stem(pdf.as_str()), made.ending));
             let output = output.map_err(|error| Failure::new(Code::IoError, error))?;
-            if self.is_taken(&pdf).await? {
+            if self.is_taken(&pdf).await? || self.is_taken(&output).await? {
                 continue;
             }
             let noted = Noted {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::TryStreamExt;
-use redrive_blob::{Hashing, Key, Sealed, Sha256};
+use redrive_blob::{Hashing, Key, Sealed};
 use redrive_engine::store::intake::{DocumentChange, DocumentRow};
 use redrive_engine::{Code, Context, Failure};
 use redrive_gateway_client::{Ask, Outgoing, blame, receive, storage};
@@ -37,8 +37,9 @@ impl Intake {
         let began = tokio::time::Instant::now();
         let answered = self.gateway.process(outgoing, ask).await;
         metrics::histogram!("redrive_gateway_latency_seconds").record(began.elapsed().as_secs_f64());
-        let answer = answered.map_err(blame)?;
+        // Also when it was refused: whoever runs it again must find the same bytes.
         self.same(ctx, document, &seen).await?;
+        let answer = answered.map_err(blame)?;
         let (pages, warnings) = (answer.pages(), answer.warnings());
         let upload = self.mover.shelf.blobs().begin(self.options.max_result).await;
         let sealed = receive(answer, upload.map_err(|error| storage(&error))?).await?;
@@ -51,25 +52,26 @@ impl Intake {
             redrive_blob::BlobError::NotFound { .. } => gone(),
             error => error.failure(),
         })?;
-        let seen = Seen::default();
-        let note = seen.clone();
         let Outgoing { length, bytes } = open.into();
+        let seen = Seen { length, hashing: Arc::default() };
+        let note = seen.clone();
         let bytes = bytes.inspect_ok(move |piece| note.update(piece));
         Ok((Outgoing { length, bytes: Box::pin(bytes) }, seen))
     }
 
-    /// Notes the hash of what was read for the first time; later it must be the same.
+    /// Notes the hash of what was read for the first time; later it must be the same. What was not read to its end tells nothing.
     pub(super) async fn same(
         &self,
         ctx: &Context,
         document: &DocumentRow,
         seen: &Seen,
     ) -> Result<(), Failure> {
-        let hash = seen.hash().to_string();
+        let Some(hash) = seen.hash() else { return Ok(()) };
         match &document.sha256 {
             Some(known) if *known == hash => Ok(()),
             Some(_) => {
-                let text = "another file has its place: its hash is not the one that was noted at the first run";
+                let text =
+                    "another file has its place: its hash is not the one that was noted at the first run";
                 Err(Failure::new(Code::SourceChanged, text))
             }
             None => {
@@ -89,16 +91,21 @@ impl Intake {
     }
 }
 
-/// The hash of what has passed.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Seen(Arc<Mutex<Hashing>>);
+/// The hash of what has passed, of so many bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    length: u64,
+    hashing: Arc<Mutex<Hashing>>,
+}
 
 impl Seen {
     fn update(&self, piece: &[u8]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).update(piece);
+        self.hashing.lock().unwrap_or_else(PoisonError::into_inner).update(piece);
     }
 
-    fn hash(&self) -> Sha256 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().end()
+    /// The hash in hexadecimal, once everything has passed.
+    fn hash(&self) -> Option<String> {
+        let hashing = self.hashing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (hashing.bytes() == self.length).then(|| hashing.end().to_string())
     }
 }
