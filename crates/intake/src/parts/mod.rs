@@ -116,7 +116,8 @@ impl Cutter {
             return Ok(Progress::NotBegun);
         };
         if batch.state == BatchState::Processing {
-            return Ok(Progress::Running(id));
+            // A run that was stopped while it handed its parts in hands the rest in.
+            return Ok(if batch.sealed { Progress::Running(id) } else { Progress::NotBegun });
         }
         let places = match results::of(&self.engine, id).await? {
             Ended::Failed(failure) => return Err(failure),

@@ -9,7 +9,9 @@ use redrive_blob::shelf::Shelf;
 use redrive_blob::{BlobError, Key};
 use redrive_engine::model::State;
 use redrive_engine::model::failure::REGISTRY;
-use redrive_engine::{BatchId, Code, Context, Done, Engine, Failure, Input, JobId, Policy, Target, Workload};
+use redrive_engine::{
+    BatchId, By, Code, Context, Done, Engine, Failure, Input, JobId, Policy, Target, Workload,
+};
 use redrive_gateway_client::{Ask, Gateway, blame, receive, storage};
 use serde::{Deserialize, Serialize};
 
@@ -152,17 +154,20 @@ impl PartWork {
             State::Queued => row.awaits.is_some() && row.awaits == batch,
             _ => false,
         });
-        if !waits {
-            return Err(Failure::new(Code::Cancelled, "its document does not wait for it any more"));
-        }
-        let Some(batch) = batch else { return Ok(()) };
-        match self.engine.batch(batch).await? {
-            Some(batch) if batch.counters.failed > 0 => {
-                Err(Failure::new(Code::Cancelled, "another part of the document has failed"))
-            }
-            Some(_) | None => Ok(()),
-        }
+        let reason = if waits { None } else { Some("its document does not wait for it any more") };
+        let Some(batch) = batch else { return reason.map_or(Ok(()), |reason| Err(stopped(reason))) };
+        let failed = self.engine.batch(batch).await?.is_some_and(|batch| batch.counters.failed > 0);
+        let Some(reason) = reason.or(failed.then_some("another part of the document has failed")) else {
+            return Ok(());
+        };
+        // All that have not ended, this one too: none of them leaves a dead letter.
+        self.engine.cancel_batch(batch, &By::new("intake").because(reason)).await?;
+        Err(stopped(reason))
     }
+}
+
+fn stopped(reason: &str) -> Failure {
+    Failure::new(Code::Cancelled, reason)
 }
 
 impl Workload for PartWork {
@@ -189,10 +194,8 @@ impl Workload for PartWork {
     }
 
     /// Nobody replays a part: its document is tried again, with parts of its own.
-    async fn source(&self, part: &Part) -> Result<(), Failure> {
-        self.wanted(None, part).await.map_err(|_| {
-            Failure::new(Code::SourceMissing, "a part is not run again alone: retry its document")
-        })
+    async fn source(&self, _: &Part) -> Result<(), Failure> {
+        Err(Failure::new(Code::SourceMissing, "a part is not run again alone: retry its document"))
     }
 
     async fn run(&self, ctx: Context, part: Part) -> Result<Done, Failure> {
