@@ -58,7 +58,7 @@ pub(crate) enum Progress {
     /// They are being made.
     Running(BatchId),
     /// They were made, and are one file now.
-    Joined(Joined),
+    Joined(Box<Joined>),
     /// They cannot be one file.
     Whole,
 }
@@ -130,7 +130,7 @@ impl Cutter {
             let upload = blobs.begin(self.max_result).await.map_err(|error| storage(&error))?;
             let places = join::Places { blobs, ranges: made.ranges, keys: made.keys };
             if let Some(sealed) = join::join(places, upload).await? {
-                return Ok(Progress::Joined(Joined { sealed, pages, warnings: made.warnings }));
+                return Ok(Progress::Joined(Box::new(Joined { sealed, pages, warnings: made.warnings })));
             }
         }
         self.whole.lock().unwrap_or_else(PoisonError::into_inner).insert(mapping.to_owned());

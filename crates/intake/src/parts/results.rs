@@ -45,7 +45,8 @@ pub(super) async fn of(engine: &Engine, batch: BatchId) -> Result<Ended, Failure
         }
     }
     rows.sort_by_key(|row| member_number(batch, row.id));
-    if let Some(failure) = failure(&rows) {
+    if let Some(row) = culprit(&rows) {
+        let failure = failure(engine, row).await?;
         forget(engine, &rows).await;
         return Ok(Ended::Failed(failure));
     }
@@ -70,15 +71,26 @@ pub(super) async fn of(engine: &Engine, batch: BatchId) -> Result<Ended, Failure
     Ok(Ended::Made(all))
 }
 
-/// The failure of the first part that has one of its own; those that were stopped because of it come after.
-fn failure(rows: &[JobRow]) -> Option<Failure> {
+/// The first part that has a failure of its own; those that were stopped because of it come after.
+fn culprit(rows: &[JobRow]) -> Option<&JobRow> {
     let lost = |row: &&JobRow| row.state != State::Complete;
     let own = |row: &&JobRow| row.failure_code.is_some_and(|code| code != Code::Cancelled);
-    let row = rows.iter().filter(lost).find(own).or_else(|| rows.iter().find(lost))?;
-    let code = row.failure_code.unwrap_or(Code::Cancelled);
+    rows.iter().filter(lost).find(own).or_else(|| rows.iter().find(lost))
+}
+
+/// A part's failure as that of its document: the same code and sentence, and which pages it had.
+async fn failure(engine: &Engine, row: &JobRow) -> Result<Failure, Failure> {
+    let attempts = engine.store().attempts(row.id).await;
+    let attempts = attempts.map_err(|error| Failure::new(error.code(), error))?;
+    let said = attempts.iter().rev().find_map(|attempt| attempt.message.as_deref());
+    let said = said.or(row.failure_message.as_deref()).unwrap_or("it was stopped");
     let pages = row.label.as_deref().and_then(|label| label.rsplit_once(", ")).map(|(_, pages)| pages);
-    let said = row.failure_message.as_deref().unwrap_or("it was stopped");
-    Some(Failure::new(code, format!("{}: {said}", pages.unwrap_or("a part"))))
+    let code = row.failure_code.unwrap_or(Code::Cancelled);
+    let failure = Failure::new(code, format!("{}: {said}", pages.unwrap_or("a part")));
+    Ok(match &row.failure_message {
+        Some(sentence) => failure.say(sentence),
+        None => failure,
+    })
 }
 
 /// What parts left as dead letters is the document's failure, and told there.

@@ -8,9 +8,12 @@
 )]
 
 mod bench;
+mod commands;
 mod crashes;
 mod failures;
 mod gateway;
+mod parts;
 mod people;
+mod reading;
 mod reports;
 mod runs;
