@@ -21,7 +21,7 @@ use redrive_blob::Sealed;
 use redrive_blob::shelf::Shelf;
 use redrive_engine::model::BatchState;
 use redrive_engine::model::dedupe::DedupeKey;
-use redrive_engine::{BatchId, BatchOptions, By, Code, Context, Engine, Failure, WorkloadName};
+use redrive_engine::{BatchId, BatchOptions, By, Code, Context, Engine, Failure, Input, WorkloadName};
 use redrive_gateway_client::{Gateway, Outgoing, blame, storage};
 
 pub use part::{Part, PartWork};
@@ -99,8 +99,13 @@ impl Cutter {
     }
 
     /// Hands the parts in, and answers the batch to wait for. Handed in again they are the same.
-    pub(crate) async fn begin(&self, ctx: &Context, parts: &[Part]) -> Result<BatchId, Failure> {
-        let options = BatchOptions::default().id(batch_of(ctx, ctx.attempt()));
+    pub(crate) async fn begin(
+        &self,
+        ctx: &Context,
+        mapping: &str,
+        parts: &[Part],
+    ) -> Result<BatchId, Failure> {
+        let options = BatchOptions::default().id(self.batch_of(ctx, ctx.attempt(), mapping));
         let options = match ctx.label() {
             Some(label) => options.label(label),
             None => options,
@@ -110,16 +115,16 @@ impl Cutter {
 
     /// How far this attempt is. A failed part is its failure.
     pub(crate) async fn progress(&self, ctx: &Context, mapping: &str) -> Result<Progress, Failure> {
-        let id = batch_of(ctx, ctx.attempt());
+        let id = self.batch_of(ctx, ctx.attempt(), mapping);
         let Some(batch) = self.engine.batch(id).await? else {
-            self.stop_older(ctx).await?;
+            self.stop_older(ctx, mapping).await?;
             return Ok(Progress::NotBegun);
         };
         if batch.state == BatchState::Processing {
             // A run that was stopped while it handed its parts in hands the rest in.
             return Ok(if batch.sealed { Progress::Running(id) } else { Progress::NotBegun });
         }
-        let places = match results::of(&self.engine, id).await? {
+        let places = match results::of(&self.engine, &batch).await? {
             Ended::Failed(failure) => return Err(failure),
             Ended::NoRange => None,
             Ended::Made(made) => Some(made),
@@ -137,10 +142,23 @@ impl Cutter {
         Ok(Progress::Whole)
     }
 
+    /// The batch of one attempt of a document. Pages that are cut in another way, or made into something else, are another batch: a
+    /// setting may change between two processes.
+    fn batch_of(&self, ctx: &Context, attempt: u32, mapping: &str) -> BatchId {
+        let (job, plan) =
+            (ctx.job().as_uuid(), [ctx.generation(), attempt, self.per_part].map(u32::to_be_bytes));
+        let draw = WorkloadName::new(<Part as Input>::WORKLOAD).map_or([0; 10], |workload| {
+            let parts: [&[u8]; 3] = [job.as_bytes(), plan.as_flattened(), mapping.as_bytes()];
+            let hash = DedupeKey::new(&workload, None, &parts);
+            std::array::from_fn(|n| hash.as_bytes().get(n).copied().unwrap_or_default())
+        });
+        BatchId::from_parts(ctx.job().made_at(), draw)
+    }
+
     /// An attempt that died has left parts that nobody waits for.
-    async fn stop_older(&self, ctx: &Context) -> Result<(), Failure> {
+    async fn stop_older(&self, ctx: &Context, mapping: &str) -> Result<(), Failure> {
         let Some(before) = ctx.attempt().checked_sub(1).filter(|attempt| *attempt > 0) else { return Ok(()) };
-        let id = batch_of(ctx, before);
+        let id = self.batch_of(ctx, before, mapping);
         if self.engine.batch(id).await?.is_some_and(|batch| batch.state == BatchState::Processing) {
             self.engine.cancel_batch(id, &By::new("intake")).await?;
         }
@@ -148,14 +166,5 @@ impl Cutter {
     }
 }
 
-/// The batch of one attempt of a document.
-fn batch_of(ctx: &Context, attempt: u32) -> BatchId {
-    let (job, generation, attempt) =
-        (ctx.job().as_uuid(), ctx.generation().to_be_bytes(), attempt.to_be_bytes());
-    let draw = WorkloadName::new(<Part as redrive_engine::Input>::WORKLOAD).map_or([0; 10], |workload| {
-        let parts: [&[u8]; 3] = [job.as_bytes(), &generation, &attempt];
-        let hash = DedupeKey::new(&workload, None, &parts);
-        std::array::from_fn(|n| hash.as_bytes().get(n).copied().unwrap_or_default())
-    });
-    BatchId::from_parts(ctx.job().made_at(), draw)
-}
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,8 @@
 
 use redrive_blob::{Key, Sha256};
 use redrive_engine::model::State;
-use redrive_engine::store::{DeadState, JobFilter, JobRow, PageRequest};
-use redrive_engine::{BatchId, By, Code, Engine, Failure, member_number};
+use redrive_engine::store::{BatchRow, DeadState, JobFilter, JobRow, PageRequest};
+use redrive_engine::{By, Code, Engine, Failure, member_number};
 
 use super::part::PartMade;
 use super::plan::Range;
@@ -31,9 +31,8 @@ pub(super) struct AllMade {
 }
 
 /// Reads the members of a batch that has ended.
-pub(super) async fn of(engine: &Engine, batch: BatchId) -> Result<Ended, Failure> {
-    let mut rows = Vec::new();
-    let mut cursor = None;
+pub(super) async fn of(engine: &Engine, row: &BatchRow) -> Result<Ended, Failure> {
+    let (batch, mut rows, mut cursor) = (row.id, Vec::new(), None);
     loop {
         let filter = JobFilter { batch: Some(batch), ..JobFilter::default() };
         let page = engine.store().jobs(filter, PageRequest { limit: PAGE, cursor }).await;
@@ -45,6 +44,9 @@ pub(super) async fn of(engine: &Engine, batch: BatchId) -> Result<Ended, Failure
         }
     }
     rows.sort_by_key(|row| member_number(batch, row.id));
+    if rows.len() as u64 != row.counters.total {
+        return Err(Failure::new(Code::SystemInternal, "parts of the document are not there any more"));
+    }
     if let Some(row) = culprit(&rows) {
         let failure = failure(engine, row).await?;
         forget(engine, &rows).await;

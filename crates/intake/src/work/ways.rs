@@ -117,6 +117,6 @@ impl Intake {
             targets: input.targets.clone(),
         };
         let parts: Vec<Part> = ranges.into_iter().map(part).collect();
-        self.cutter.begin(ctx, &parts).await.map(|batch| Some(Processed::Waits(batch)))
+        self.cutter.begin(ctx, mapping, &parts).await.map(|batch| Some(Processed::Waits(batch)))
     }
 }

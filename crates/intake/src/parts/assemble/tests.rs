@@ -162,14 +162,13 @@ fn a_real_book_is_joined_and_valid_in_every_mapping() {
         println!("skipped: there is no {}", book.display());
         return;
     };
+    let ranges = plan(117, 40);
+    let read =
+        |range: &Range| PdfReader::default().read(pdf.clone(), Some(range.first..=range.last)).unwrap();
+    let documents: Vec<Document> = ranges.iter().map(read).collect();
     for mapping in Mapping::ALL {
-        let ranges = plan(117, 40);
-        let parts = ranges.iter().map(|range| {
-            let range = Some(range.first..=range.last);
-            written(&PdfReader::default().read(pdf.clone(), range).unwrap(), mapping)
-        });
-        let parts = parts.collect();
-        is_valid(mapping, &joined(Made { ranges, parts }).unwrap());
+        let parts = documents.iter().map(|document| written(document, mapping)).collect();
+        is_valid(mapping, &joined(Made { ranges: ranges.clone(), parts }).unwrap());
     }
 }
 
