@@ -68,22 +68,27 @@ impl<'de> Deserialize<'de> for Sha256 {
 
 /// A hash and a count that grow while bytes pass.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hashing {
+pub struct Hashing {
     hash: sha2::Sha256,
     bytes: u64,
 }
 
 impl Hashing {
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
+    /// Adds what has passed.
+    pub fn update(&mut self, bytes: &[u8]) {
         self.hash.update(bytes);
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
     }
 
-    pub(crate) const fn bytes(&self) -> u64 {
+    /// So many bytes have passed.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(crate) fn end(self) -> Sha256 {
+    /// The hash of all of them.
+    #[must_use]
+    pub fn end(self) -> Sha256 {
         Sha256(self.hash.finalize().into())
     }
 }

@@ -60,7 +60,7 @@ mod temp;
 mod upload;
 
 pub use blobs::{Blobs, ByteStream, Head, Listed, Reading, Removed, Temps};
-pub use digest::Sha256;
+pub use digest::{Hashing, Sha256};
 pub use error::{Act, BlobError, Place};
 pub use expire::{Expired, expire};
 pub use ext::{BlobsExt, PutError};

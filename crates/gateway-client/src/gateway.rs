@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use redrive_engine::model::pdf::Properties;
 use redrive_engine::{Code, Failure};
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use reqwest::multipart::{Form, Part};
@@ -15,7 +16,6 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::answer::Answer;
-use crate::properties::Properties;
 use crate::refusal;
 use crate::source::{Outgoing, Source};
 

@@ -29,10 +29,12 @@ impl Input for Document {
     }
 }
 
-/// The id of the document that a file is: the same for everybody who finds it, and another one for another version of it.
+/// The id of the document that a file is: the same for everybody who finds it, and another one for another version of it. A file that
+/// comes again as it was, from `failed/` say, is told apart by how often it came before.
 #[must_use]
-pub fn document_id(root: &str, item: &Item) -> JobId {
-    let parts = [root.as_bytes(), item.key.as_str().as_bytes(), item.version.as_bytes()];
+pub fn document_id(root: &str, item: &Item, before: u32) -> JobId {
+    let before = before.to_be_bytes();
+    let parts = [root.as_bytes(), item.key.as_str().as_bytes(), item.version.as_bytes(), &before];
     let draw = WorkloadName::new(Document::WORKLOAD).map_or([0; 10], |workload| {
         let hash = DedupeKey::new(&workload, None, &parts);
         std::array::from_fn(|n| hash.as_bytes().get(n).copied().unwrap_or_default())
@@ -54,11 +56,12 @@ mod tests {
 
     #[test]
     fn a_file_has_one_id_and_another_version_another_one() {
-        let id = document_id("file:///a", &item("queue/x.pdf", "1"));
-        assert_eq!(id, document_id("file:///a", &item("queue/x.pdf", "1")));
-        assert_ne!(id, document_id("file:///a", &item("queue/x.pdf", "2")));
-        assert_ne!(id, document_id("file:///a", &item("queue/y.pdf", "1")));
-        assert_ne!(id, document_id("file:///b", &item("queue/x.pdf", "1")));
+        let id = document_id("file:///a", &item("queue/x.pdf", "1"), 0);
+        assert_eq!(id, document_id("file:///a", &item("queue/x.pdf", "1"), 0));
+        assert_ne!(id, document_id("file:///a", &item("queue/x.pdf", "2"), 0));
+        assert_ne!(id, document_id("file:///a", &item("queue/y.pdf", "1"), 0));
+        assert_ne!(id, document_id("file:///b", &item("queue/x.pdf", "1"), 0));
+        assert_ne!(id, document_id("file:///a", &item("queue/x.pdf", "1"), 1));
         assert_eq!(id.made_at(), instant::from_millis(1_750_000_000_000));
     }
 }

@@ -55,26 +55,6 @@ impl Place {
     }
 }
 
-/// The n-th name for a file whose name is taken: `a.pdf`, `a-2.pdf`, `a-3.pdf`. A name that is too long for that loses some of its end.
-#[must_use]
-pub fn numbered(path: &str, n: u32) -> String {
-    if n < 2 {
-        return path.to_owned();
-    }
-    let (folders, name) = path.rsplit_once('/').map_or(("", path), |(folders, name)| (folders, name));
-    let (stem, ending) = name.rsplit_once('.').map_or((name, ""), |(stem, ending)| (stem, ending));
-    let number = format!("-{n}");
-    let dot = if ending.is_empty() { "" } else { "." };
-    let room = redrive_blob::MAX_SEGMENT_BYTES.saturating_sub(number.len() + dot.len() + ending.len());
-    let mut stem = stem;
-    while stem.len() > room {
-        let Some((end, _)) = stem.char_indices().next_back() else { break };
-        stem = stem.get(..end).unwrap_or_default();
-    }
-    let slash = if folders.is_empty() { "" } else { "/" };
-    format!("{folders}{slash}{stem}{number}{dot}{ending}")
-}
-
 /// A path without the ending of its name: `team/a.pdf` is `team/a`.
 #[must_use]
 pub fn stem(path: &str) -> &str {
@@ -107,21 +87,6 @@ mod tests {
         assert_eq!(Place::Pdf.path_of(&key), None);
         assert_eq!(Place::Queue.path_of(&Key::parse("queueing/a.pdf").unwrap()), None);
         assert!(Place::Pdf.of("../a.pdf").is_err());
-    }
-
-    #[test]
-    fn a_taken_name_gets_a_number_before_its_ending() {
-        for (path, n, name) in [
-            ("a.pdf", 1, "a.pdf"),
-            ("a.pdf", 2, "a-2.pdf"),
-            ("team.x/a.b.pdf", 3, "team.x/a.b-3.pdf"),
-            ("team.x/a", 2, "team.x/a-2"),
-        ] {
-            assert_eq!(numbered(path, n), name);
-        }
-        let long = format!("team/{}.pdf", "ü".repeat(125));
-        let evaded = numbered(&long, 12);
-        assert!(evaded.ends_with("ü-12.pdf") && Key::parse(&evaded).is_ok(), "{evaded}");
     }
 
     #[test]

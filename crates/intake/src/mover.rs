@@ -5,14 +5,12 @@
 
 use std::sync::Arc;
 
-use redrive_blob::shelf::{Meta, Relocated, Shelf};
+use redrive_blob::shelf::{Meta, Relocated, Shelf, beside};
 use redrive_blob::{BlobError, Key};
 use redrive_engine::model::LeaseToken;
 use redrive_engine::store::StoreError;
-use redrive_engine::store::intake::{Began, IntakeStore, MoveEnd, MoveRow, NewMove};
+use redrive_engine::store::intake::{Began, IntakeStore, MoveEnd, MoveRow, MoveState, NewMove};
 use redrive_engine::{Code, Failure, JobId};
-
-use crate::layout::numbered;
 
 /// So many names are tried before a folder is called full.
 const NAMES: u32 = 1_000;
@@ -97,64 +95,98 @@ impl Mover {
                 why: goal.why.to_owned(),
                 meta: meta.clone(),
             });
-            match began.await? {
+            let (row, ours) = match began.await? {
                 Began::There => return Ok(Moved::To(goal.to)),
                 Began::Lost => return Ok(Moved::Overruled),
                 Began::NotFound => return Ok(Moved::Gone),
-                Began::Open(row) => return self.finish(row).await,
-                Began::Other(row) => {
-                    if self.finish(row).await? == Moved::Gone {
-                        return Ok(Moved::Gone);
-                    }
-                }
+                Began::Open(row) => (row, true),
+                Began::Other(row) => (row, false),
+            };
+            match self.finish(row).await? {
+                Some(Moved::Gone) => return Ok(Moved::Gone),
+                Some(moved) if ours => return Ok(moved),
+                // Another move was finished, or this one by somebody else: the rows say where it is.
+                Some(_) | None => {}
             }
         }
     }
 
-    /// Makes a move that was written down, and writes down that it was made.
-    pub async fn finish(&self, mut row: MoveRow) -> Result<Moved, MoveError> {
+    /// Makes a move that was written down, and writes down that it was made. Nothing when somebody else was faster.
+    pub async fn finish(&self, mut row: MoveRow) -> Result<Option<Moved>, MoveError> {
         let wanted = row.to.clone();
-        let mut n = 1;
+        let mut names = 1;
         loop {
             let (Ok(from), Ok(to)) = (Key::parse(&row.from), Key::parse(&row.to)) else {
-                let note = "its name is no key".to_owned();
-                self.store.end_move(row.number, MoveEnd::Lost { note }).await?;
-                return Ok(Moved::Gone);
+                return self.end(&row, lost("its name is no key"), Moved::Gone).await;
             };
             let meta: Meta =
                 row.meta.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
             let moved = self.shelf.relocate(&from, &row.version, &to, &meta).await;
-            let moved = moved.map_err(|error| MoveError::Shelf { from: row.from.clone(), error })?;
-            let (end, answer) = match moved {
-                Relocated::Done { version } => (MoveEnd::Done { version, note: None }, Moved::To(to)),
-                Relocated::Overtaken { version } => {
-                    let note = Some("a newer upload has its old name".to_owned());
-                    (MoveEnd::Done { version, note }, Moved::To(to))
-                }
-                Relocated::Missing => {
-                    let note = "it is not where it was, and not where it was to go".to_owned();
-                    (MoveEnd::Lost { note }, Moved::Gone)
-                }
-                Relocated::Changed { .. } => {
-                    let note = "another file has its place".to_owned();
-                    (MoveEnd::Lost { note }, Moved::Gone)
-                }
-                Relocated::Taken => {
-                    n += 1;
-                    if n > NAMES {
-                        return Err(MoveError::Names(wanted));
+            let (end, moved) =
+                match moved.map_err(|error| MoveError::Shelf { from: row.from.clone(), error })? {
+                    Relocated::Done { version } => (MoveEnd::Done { version, note: None }, Moved::To(to)),
+                    Relocated::Overtaken { version } => {
+                        let note = Some("a newer upload has its old name".to_owned());
+                        (MoveEnd::Done { version, note }, Moved::To(to))
                     }
-                    match self.store.redirect_move(row.number, &row.to, &numbered(&wanted, n)).await? {
-                        Some(redirected) => row = redirected,
-                        // Somebody else has made it.
-                        None => return Ok(Moved::Overruled),
+                    Relocated::Missing => match self.found_elsewhere(&row, &to, &meta).await? {
+                        Some(version) => {
+                            let note = Some("it lay where an earlier move had it".to_owned());
+                            (MoveEnd::Done { version, note }, Moved::To(to))
+                        }
+                        None => (lost("it is neither where it was nor where it was to go"), Moved::Gone),
+                    },
+                    Relocated::Changed { .. } => (lost("another file has its place"), Moved::Gone),
+                    Relocated::Taken => {
+                        names += 1;
+                        let next = Key::parse(&wanted).and_then(|wanted| beside(&wanted, names));
+                        let next = next.ok().filter(|_| names <= NAMES);
+                        let next = next.ok_or_else(|| MoveError::Names(wanted.clone()))?;
+                        match self.store.redirect_move(row.number, &row.to, next.as_str()).await? {
+                            Some(redirected) => row = redirected,
+                            None => return Ok(None),
+                        }
+                        continue;
                     }
-                    continue;
-                }
-            };
-            self.store.end_move(row.number, end).await?;
-            return Ok(answer);
+                };
+            return self.end(&row, end, moved).await;
         }
+    }
+
+    /// Somebody who was slow may have made a move that others had long ended, and then the rows name the wrong place. So before a
+    /// document is called lost, the places of its earlier moves are looked at. Answers its version when one of them had it, and it is moved.
+    async fn found_elsewhere(
+        &self,
+        row: &MoveRow,
+        to: &Key,
+        meta: &Meta,
+    ) -> Result<Option<String>, MoveError> {
+        let moves = self.store.moves_of(row.document).await?;
+        // An end that somebody has written meanwhile stands.
+        if moves.iter().any(|other| other.number == row.number && other.state != MoveState::Open) {
+            return Ok(None);
+        }
+        let mut keys: Vec<&String> = moves.iter().flat_map(|one| [&one.from, &one.to]).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for place in keys.into_iter().filter(|place| **place != row.from && **place != row.to) {
+            let Ok(key) = Key::parse(place) else { continue };
+            let others = self.store.documents_at(self.shelf.root(), vec![place.clone()]).await?;
+            if others.into_iter().flatten().any(|other| other.id != row.document) {
+                continue;
+            }
+            let moved = self.shelf.relocate(&key, &row.version, to, meta).await;
+            let moved = moved.map_err(|error| MoveError::Shelf { from: place.clone(), error })?;
+            if let Relocated::Done { version } = moved {
+                return Ok(Some(version));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A move ends once; who comes second says nothing.
+    async fn end(&self, row: &MoveRow, end: MoveEnd, moved: Moved) -> Result<Option<Moved>, MoveError> {
+        Ok(self.store.end_move(row.number, end).await?.then_some(moved))
     }
 
     /// Finishes every move that is open. Answers how many were; one that fails is left for the next time.
@@ -167,12 +199,16 @@ impl Mover {
             for row in open {
                 let number = row.number;
                 match self.finish(row).await {
-                    Ok(_) => finished += 1,
+                    Ok(moved) => finished += usize::from(moved.is_some()),
                     Err(error) => tracing::warn!(event = "intake.move_left", number, "{error}"),
                 }
             }
         }
     }
+}
+
+fn lost(note: &str) -> MoveEnd {
+    MoveEnd::Lost { note: note.to_owned() }
 }
 
 impl std::fmt::Debug for Mover {

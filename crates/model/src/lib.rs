@@ -20,6 +20,7 @@ pub mod id;
 pub mod instant;
 pub mod limits;
 pub mod name;
+pub mod pdf;
 pub mod policy;
 pub mod redact;
 pub mod schedule;

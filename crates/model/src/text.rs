@@ -85,7 +85,8 @@ pub fn one_line(text: &str, max: usize, cut_before: bool) -> String {
 /// One line of at most `max` characters.
 #[must_use]
 pub fn one_line_chars(text: &str, max: usize) -> String {
-    let line = one_line(text, text.len().max(CUT_MARK.len() + 1), false);
+    // What is put in the place of a control character is longer than it was.
+    let line = one_line(text, text.len().saturating_mul(3).max(CUT_MARK.len() + 1), false);
     if line.chars().count() <= max {
         return line;
     }
@@ -130,6 +131,7 @@ mod tests {
     fn characters_are_counted_not_bytes() {
         assert_eq!(one_line_chars("éééé", 4), "éééé");
         assert_eq!(one_line_chars("ééééé", 4), "ééé…");
+        assert_eq!(one_line_chars("a\u{1b}[31mb", 20), "a\u{fffd}[31mb");
     }
 
     #[test]

@@ -46,6 +46,7 @@ const ENGINE: &str = "redrive-engine";
 const BLOB: &str = "redrive-blob";
 const DOOR: &str = "redrive-door";
 const GATEWAY: &str = "redrive-gateway";
+const PROGRAM: &str = "redrive-program";
 const CLIENT: &str = "redrive-gateway-client";
 const CONVERT: &str = "redrive-convert";
 const FETCH: &str = "redrive-fetch";
@@ -68,6 +69,8 @@ const ROOMS: &[Room] = &[
     Room { name: BLOB, uses: &[MODEL, STORE], tests_use: &[SQLITE, POSTGRES] },
     Room { name: DOOR, uses: &[], tests_use: &[] },
     Room { name: GATEWAY, uses: &[MODEL, DOOR], tests_use: &[] },
+    // Two workloads run programs of their users', and neither knows the other.
+    Room { name: PROGRAM, uses: &[MODEL], tests_use: &[] },
     // Two workloads ask a gateway, and neither knows the other.
     Room { name: CLIENT, uses: &[MODEL, STORE, ENGINE, BLOB], tests_use: &[] },
     Room {
@@ -76,11 +79,15 @@ const ROOMS: &[Room] = &[
         tests_use: &[SQLITE, POSTGRES, GATEWAY],
     },
     // It tells about its batches in the words of the wire: a server and a command line say the same.
-    Room { name: FETCH, uses: &[MODEL, STORE, ENGINE, BLOB, API], tests_use: &[SQLITE, POSTGRES, LAB] },
+    Room {
+        name: FETCH,
+        uses: &[MODEL, STORE, ENGINE, BLOB, API, PROGRAM],
+        tests_use: &[SQLITE, POSTGRES, LAB],
+    },
     // Its digests and reports are written by notify, which knows nothing of documents.
     Room {
         name: INTAKE,
-        uses: &[MODEL, STORE, ENGINE, BLOB, CLIENT, NOTIFY],
+        uses: &[MODEL, STORE, ENGINE, BLOB, CLIENT, NOTIFY, PROGRAM],
         tests_use: &[SQLITE, POSTGRES, GATEWAY, LAB],
     },
     Room { name: NOTIFY, uses: &[MODEL, STORE, ENGINE], tests_use: &[SQLITE, POSTGRES] },

@@ -9,6 +9,7 @@ use std::time::Duration;
 use redrive_engine::{Code, Running};
 use redrive_fetch::{CommandError, CommandHook, CommandOptions, Resource};
 use redrive_lab::origin::{Answer, Origin};
+use redrive_program::ProgramError;
 use serde_json::Value;
 
 use crate::bench::{Bench, noise, quick, resource, until};
@@ -186,11 +187,11 @@ async fn a_line_that_cannot_be_run_is_said_at_the_start() {
     let with = |line: &str| CommandHook::new(CommandOptions { line: line.to_owned(), ..options.clone() });
     assert!(with("sh -c 'echo {}'").is_ok(), "it is found in PATH");
     for line in ["", "   ", "'open"] {
-        assert!(matches!(with(line), Err(CommandError::Line)), "{line}");
+        assert!(matches!(with(line), Err(CommandError::Program(ProgramError::Line))), "{line}");
     }
     for line in ["no-such-program", "/no/such/program x", "/etc/passwd", "/tmp"] {
         let error = with(line).unwrap_err();
-        assert!(matches!(&error, CommandError::Program(_)), "{line}: {error}");
+        assert!(matches!(&error, CommandError::Program(ProgramError::Missing(_))), "{line}: {error}");
     }
     let file = bench.home.path().join("my handler");
     let options = CommandOptions { scratch: file.join("below"), ..options };

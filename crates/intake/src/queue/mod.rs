@@ -3,7 +3,9 @@
 //! It looks at `retry/` first and then at `queue/`, oldest first; it takes no more than may be in flight, nothing while a pause or a breaker
 //! is in the way, and nothing when it cannot know. What it has not taken has no row: a look writes nothing.
 
+mod reconcile;
 mod room;
+mod strays;
 mod take;
 
 use std::time::Duration;
@@ -18,6 +20,7 @@ use tokio::time::Instant;
 use crate::layout::Place;
 use crate::mover::Mover;
 use crate::scan::Scanner;
+use strays::Strays;
 
 /// One execution lasts so long; then the job is seen to live, and goes on.
 const SHIFT: Duration = Duration::from_secs(60);
@@ -39,6 +42,8 @@ pub struct QueueOptions {
     pub settle: Duration,
     /// What is needed to process a document.
     pub targets: Vec<String>,
+    /// A file that lies in `pdf/` for so long and is no document's goes back to `queue/`; a row whose job ended so long ago is put right.
+    pub patience: Duration,
 }
 
 /// What the last look found, for people.
@@ -62,6 +67,7 @@ pub struct Queue {
     mover: Mover,
     options: QueueOptions,
     scanner: Mutex<Scanner>,
+    strays: Mutex<Strays>,
 }
 
 impl Queue {
@@ -69,16 +75,12 @@ impl Queue {
     #[must_use]
     pub fn new(engine: Engine, mover: Mover, options: QueueOptions) -> Self {
         let scanner = Mutex::new(Scanner::new(options.settle));
-        Self { engine, mover, options, scanner }
+        Self { engine, mover, options, scanner, strays: Mutex::default() }
     }
 
     /// One look, and everything that follows from it. Answers how long nothing is to be done unless something changes.
     async fn look(&self, ctx: &Context, scanner: &mut Scanner, end: Instant) -> Result<Duration, Failure> {
-        let finished = self.mover.reconcile().await.map_err(|error| error.failure())?;
-        if finished > 0 {
-            tracing::info!(event = "intake.moves_finished", moves = finished);
-        }
-        self.hand_in_again().await?;
+        self.reconcile().await?;
         let look = scanner.look(&*self.mover.shelf).await.map_err(|error| error.failure())?;
         let mut seen = Seen {
             at: Some(self.engine.store().now().await?),

@@ -7,10 +7,8 @@ use futures::{StreamExt, TryStreamExt};
 use redrive_blob::ByteRange;
 use redrive_blob::shelf::{Item, Meta};
 use redrive_engine::model::instant;
-use redrive_engine::store::intake::{
-    DocumentChange, DocumentFilter, DocumentRow, NewDocument, Stage, TakenIn,
-};
-use redrive_engine::store::{Enqueue as Call, NewJob, PageRequest};
+use redrive_engine::store::intake::{DocumentChange, DocumentRow, NewDocument, Stage, TakenIn};
+use redrive_engine::store::{Enqueue as Call, NewJob};
 use redrive_engine::{Code, Enqueue, Failure, JobId};
 
 use super::{Queue, unknown};
@@ -44,7 +42,7 @@ impl Queue {
             let Some(path) = path_of(&item) else { continue };
             let owner = owner_of(&path, &meta, &owners);
             documents.push(NewDocument {
-                id: document_id(root, &item),
+                id: self.id_of(&item).await?,
                 root: root.to_owned(),
                 path,
                 key: item.key.as_str().to_owned(),
@@ -69,32 +67,20 @@ impl Queue {
         Ok(otherwise)
     }
 
-    /// Rows whose job was never handed in, because a process ended in between.
-    pub(super) async fn hand_in_again(&self) -> Result<(), Failure> {
-        let filter = DocumentFilter {
-            root: self.mover.shelf.root().to_owned(),
-            stages: vec![Stage::Waiting],
-            ..DocumentFilter::default()
-        };
-        let mut cursor = None;
+    /// The id that a file gets. Where a document of that id has ended the file came again, as it was: somebody put it back. Then it is
+    /// the next one.
+    async fn id_of(&self, item: &Item) -> Result<JobId, Failure> {
+        let mut before = 0;
         loop {
-            let page = PageRequest { limit: 200, cursor };
-            let page = self.mover.store.documents(filter.clone(), page).await.map_err(unknown)?;
-            let mut jobs = Vec::new();
-            for row in &page.rows {
-                if self.engine.store().job(row.id).await.map_err(unknown)?.is_none() {
-                    jobs.push(self.job(row.id, &row.path)?);
-                }
-            }
-            self.hand_in(jobs).await?;
-            cursor = page.next;
-            if cursor.is_none() {
-                return Ok(());
+            let id = document_id(self.mover.shelf.root(), item, before);
+            match self.mover.store.document(id).await.map_err(unknown)? {
+                Some(known) if known.stage.has_ended() => before += 1,
+                Some(_) | None => return Ok(id),
             }
         }
     }
 
-    fn job(&self, id: JobId, path: &str) -> Result<NewJob, Failure> {
+    pub(super) fn job(&self, id: JobId, path: &str) -> Result<NewJob, Failure> {
         let document = Document {
             root: self.mover.shelf.root().to_owned(),
             path: path.to_owned(),
@@ -104,7 +90,7 @@ impl Queue {
         job.map_err(|error| Failure::new(Code::SystemInternal, error))
     }
 
-    async fn hand_in(&self, jobs: Vec<NewJob>) -> Result<(), Failure> {
+    pub(super) async fn hand_in(&self, jobs: Vec<NewJob>) -> Result<(), Failure> {
         if jobs.is_empty() {
             return Ok(());
         }

@@ -3,10 +3,11 @@
 use docx_rs::Docx;
 
 use super::cause::likely_cause;
-use super::facts::{Analysis, Attempt, Font, NoProperties, Pdf, Properties};
+use super::facts::{Analysis, Attempt, NoProperties, Pdf};
 use super::issues::{Severity, issues, millis};
 use super::layout::{Cell, WIDTH, aside, blank, body, pairs, styled, summary, table};
 use super::{DocumentError, package};
+use super::{Font, Properties};
 use crate::shown;
 
 /// So much of a name, a path or a message is shown.

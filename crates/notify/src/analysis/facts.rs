@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use redrive_model::pdf::Properties;
 use redrive_model::{Code, Timestamp};
-use serde::Deserialize;
 
 /// Everything that is known about a file that failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,51 +119,6 @@ impl NoProperties {
     pub fn of(code: Code) -> Self {
         Self::CODES.iter().find(|(known, _)| *known == code).map_or(Self::GatewayAway, |(_, why)| *why)
     }
-}
-
-/// A file's properties, in the words of the gateway's `/inspect`. What an older gateway does not say is empty.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Properties {
-    /// The version that the file says it has.
-    pub version: String,
-    /// Its size.
-    pub bytes: u64,
-    /// How many pages it has.
-    pub pages: u32,
-    /// Every font that a page names.
-    pub fonts: Vec<Font>,
-    /// Pictures, each counted once.
-    pub images: u32,
-    /// Encrypted, though it opens without a password.
-    pub encrypted: bool,
-    /// Was damaged, and could be repaired.
-    pub repaired: bool,
-    /// Has scripts.
-    pub javascript: bool,
-    /// Has files inside.
-    pub attachments: bool,
-    /// Has form fields.
-    pub forms: bool,
-    /// Has a structure tree.
-    pub tagged: bool,
-    /// The title of its own description.
-    pub title: Option<String>,
-    /// The program that wrote it.
-    pub producer: Option<String>,
-}
-
-/// A font of a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Font {
-    /// As the file names it.
-    pub name: String,
-    /// Such as `Type1`, `TrueType`, `Type0`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Its program is inside of the file.
-    pub embedded: bool,
 }
 
 /// From where on something is worth a word. A number that is reached is none yet; one above it is.

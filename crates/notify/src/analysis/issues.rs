@@ -2,7 +2,8 @@
 
 use redrive_model::Code;
 
-use super::facts::{Analysis, Font, NoProperties, Pdf, Properties, Thresholds};
+use super::facts::{Analysis, NoProperties, Pdf, Thresholds};
+use super::{Font, Properties};
 use crate::shown;
 
 /// How bad an issue is.

@@ -12,10 +12,9 @@ mod package;
 
 pub use cause::{Likely, likely_cause};
 pub use document::document;
-pub use facts::{
-    Analysis, Attempt, FileFacts, Font, NoProperties, OriginalFailure, Pdf, Properties, Thresholds,
-};
+pub use facts::{Analysis, Attempt, FileFacts, NoProperties, OriginalFailure, Pdf, Thresholds};
 pub use issues::{Issue, Severity, issues};
+pub use redrive_model::pdf::{Font, Properties};
 
 /// Why there is no document. It does not depend on the facts: memory or the packer's own limits.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,6 @@
 //! It is called with the phase as its last argument, reads one JSON object from stdin and answers one on stdout. It gets the real URL,
 //! no headers, and of the environment what it needs to find its own things.
 
-mod line;
-mod run;
 mod scratch;
 
 use std::io;
@@ -13,12 +11,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use redrive_blob::{BlobError, Sha256};
+use redrive_program::{Call, Program, ProgramError, RunError, Words};
 use rustix::io::Errno;
 use serde::Serialize;
 
 use super::{Candidate, Hook, HookError, ResourceView, Verdict};
-use line::split;
 pub(crate) use scratch::sweep as sweep_scratch;
+
+/// The longest answer.
+const MAX_ANSWER: usize = 64 * 1024;
 
 /// How the program is called.
 #[derive(Debug, Clone)]
@@ -37,12 +38,9 @@ pub struct CommandOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// Not a command line.
-    #[error("there is a quote without its end, or nothing to run")]
-    Line,
-    /// No program.
-    #[error("there is no program {0} that could be run")]
-    Program(String),
+    /// There is nothing to run.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// No place for copies.
     #[error("cannot make the folder {0}: {1}")]
     Scratch(PathBuf, std::io::Error),
@@ -51,8 +49,7 @@ pub enum CommandError {
 /// A program that is asked about each resource.
 #[derive(Debug, Clone)]
 pub struct CommandHook {
-    program: PathBuf,
-    arguments: Vec<String>,
+    program: Program,
     options: CommandOptions,
 }
 
@@ -78,10 +75,7 @@ struct Facts<'a> {
 impl CommandHook {
     /// Finds the program, makes the folder for copies and removes those that the dead left in it. Nothing is run yet.
     pub fn new(options: CommandOptions) -> Result<Self, CommandError> {
-        let mut words = split(&options.line).ok_or(CommandError::Line)?.into_iter();
-        let name = words.next().filter(|name| !name.is_empty()).ok_or(CommandError::Line)?;
-        let path = options.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
-        let program = run::find(&name, path.unwrap_or_default()).ok_or(CommandError::Program(name))?;
+        let program = Program::find(&options.line, options.environment.clone(), "the handler")?;
         let made = std::path::absolute(&options.scratch).and_then(|scratch| {
             std::fs::create_dir_all(&scratch)?;
             Ok(scratch)
@@ -91,12 +85,20 @@ impl CommandHook {
             tracing::warn!(event = "handler.not_swept", "{}: {error}", scratch.display());
         }
         let options = CommandOptions { scratch, ..options };
-        Ok(Self { program, arguments: words.collect(), options })
+        Ok(Self { program, options })
     }
 
     async fn ask(&self, question: &Question<'_>) -> Result<Verdict, HookError> {
         let text = serde_json::to_vec(question).map_err(|error| HookError::Failed(error.to_string()))?;
-        let answer = run::run(self, question.phase, text).await?;
+        let call = Call {
+            arguments: &[question.phase.into()],
+            input: &text,
+            words: Words::Answer(MAX_ANSWER),
+            folder: None,
+            timeout: self.options.timeout,
+            memory: None,
+        };
+        let answer = self.program.run(call).await.map_err(unanswered)?;
         if answer.iter().all(u8::is_ascii_whitespace) {
             return Err(HookError::Failed("the handler said nothing: an answer is at least {}".to_owned()));
         }
@@ -119,11 +121,12 @@ fn no_copy(error: io::Error) -> HookError {
     }
 }
 
-/// Why the handler could not be run: it cannot be, or our machine has nothing left to run it with.
-fn not_run(error: &io::Error) -> HookError {
-    let text = format!("the handler could not be run: {error}");
-    match Errno::from_io_error(error) {
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => HookError::Exhausted(text),
+/// Why there is no answer.
+fn unanswered(error: RunError) -> HookError {
+    let text = error.to_string();
+    match error {
+        RunError::TimedOut(_) => HookError::TimedOut(text),
+        RunError::Exhausted(_) => HookError::Exhausted(text),
         _ => HookError::Failed(text),
     }
 }
@@ -163,19 +166,17 @@ mod tests {
             HookError::Exhausted(_) => None,
             HookError::Failed(_) | HookError::TimedOut(_) => Some(Code::HandlerFailed),
         };
-        for (errno, copying, running) in [
-            (Errno::NOSPC, Some(Code::DiskFull), Some(Code::HandlerFailed)),
-            (Errno::DQUOT, Some(Code::DiskFull), Some(Code::HandlerFailed)),
-            (Errno::MFILE, None, None),
-            (Errno::NFILE, None, None),
-            (Errno::NOMEM, None, None),
-            (Errno::AGAIN, Some(Code::IoError), None),
-            (Errno::IO, Some(Code::IoError), Some(Code::HandlerFailed)),
-            (Errno::NOENT, Some(Code::IoError), Some(Code::HandlerFailed)),
-            (Errno::ACCESS, Some(Code::IoError), Some(Code::HandlerFailed)),
+        for (errno, copying) in [
+            (Errno::NOSPC, Some(Code::DiskFull)),
+            (Errno::DQUOT, Some(Code::DiskFull)),
+            (Errno::MFILE, None),
+            (Errno::NFILE, None),
+            (Errno::NOMEM, None),
+            (Errno::IO, Some(Code::IoError)),
+            (Errno::ACCESS, Some(Code::IoError)),
         ] {
             assert_eq!(told(no_copy(errno.into())), copying, "{errno:?}");
-            assert_eq!(told(not_run(&errno.into())), running, "{errno:?}");
         }
+        assert_eq!(told(unanswered(RunError::Exhausted("no process".to_owned()))), None);
     }
 }

@@ -1,8 +1,8 @@
-//! What a gateway says about a file without converting it.
+//! What a PDF is, as a gateway's `/inspect` says it: the one shape for whoever asks and for whoever tells people.
 
 use serde::{Deserialize, Serialize};
 
-/// A file's properties. A gateway that leaves something out does not know it.
+/// A file's properties. What a gateway leaves out it does not know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Properties {
@@ -12,13 +12,13 @@ pub struct Properties {
     pub bytes: u64,
     /// How many pages it has.
     pub pages: u32,
-    /// Its fonts.
-    pub fonts: Vec<FontProperties>,
-    /// How many pictures it has.
+    /// Every font that a page names.
+    pub fonts: Vec<Font>,
+    /// Pictures, each counted once.
     pub images: u32,
-    /// Encrypted, though with an empty password.
+    /// Encrypted, though it opens without a password.
     pub encrypted: bool,
-    /// Was damaged.
+    /// Was damaged, and could be repaired.
     pub repaired: bool,
     /// Has scripts.
     pub javascript: bool,
@@ -39,7 +39,7 @@ pub struct Properties {
 /// A font of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct FontProperties {
+pub struct Font {
     /// As the file names it.
     pub name: String,
     /// Such as `Type1`, `TrueType`, `Type0`.

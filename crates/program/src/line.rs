@@ -1,7 +1,7 @@
 //! A command line as words: spaces between them, quotes around those that have spaces. Nothing is expanded.
 
 /// The words; nothing when a quote has no end.
-pub(super) fn split(line: &str) -> Option<Vec<String>> {
+pub(crate) fn split(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {

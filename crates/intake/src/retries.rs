@@ -1,0 +1,20 @@
+//! How often a document is tried again: a number that can be changed while everything runs.
+
+use std::sync::Arc;
+
+use redrive_engine::store::Store;
+use redrive_engine::{Failure, Policy};
+
+/// The setting of the store that ranks above all others.
+pub const MAX_RETRIES: &str = "INTAKE_MAX_RETRIES";
+
+/// The largest number that is taken: a document that fails more often than this is no document for machines.
+pub const MOST_RETRIES: u32 = 1_000;
+
+/// Most executions of a document now: as somebody has set it, else as the policy says.
+pub(crate) async fn most(store: &Arc<dyn Store>, policy: &Policy) -> Result<u32, Failure> {
+    let rows = store.settings(MAX_RETRIES).await.map_err(|error| Failure::new(error.code(), error))?;
+    let set = rows.iter().find(|row| row.key == MAX_RETRIES).and_then(|row| row.value.parse::<u32>().ok());
+    let retries = set.map(|retries| retries.min(MOST_RETRIES).saturating_add(1));
+    Ok(retries.or(policy.max_attempts).unwrap_or(1))
+}

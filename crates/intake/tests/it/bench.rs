@@ -1,0 +1,167 @@
+//! A folder of people, a store, and an engine that does everything intake does.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use redrive_blob::shelf::{FolderShelf, Shelf};
+use redrive_engine::model::backoff::Backoff;
+use redrive_engine::store::intake::{
+    DocumentFilter, DocumentRow, FailureRecord, IntakeStore, RecordFilter, Stage,
+};
+use redrive_engine::store::{PageRequest, Store};
+use redrive_engine::{Engine, Options, Policy, Running};
+use redrive_gateway_client::{Gateway, GatewayOptions};
+use redrive_intake::{Analyst, Cleaner, Command, Intake, IntakeOptions, Mover, Queue, QueueOptions};
+use url::Url;
+
+pub(crate) const PDF: &[u8] = b"%PDF-1.7 not really, but nobody here reads it\n%%EOF\n";
+const PAGE: PageRequest = PageRequest { limit: 100, cursor: None };
+
+pub(crate) struct Bench {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) intake: Arc<dyn IntakeStore>,
+    pub(crate) mover: Mover,
+    pub(crate) engine: Engine,
+    /// Between two runs of a document.
+    pub(crate) wait: Duration,
+    pub(crate) pages_per_part: u32,
+    pub(crate) mapping: Option<String>,
+    pub(crate) command: Option<Command>,
+    gateway: Gateway,
+    home: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) async fn new(gateway: &Url) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let sqlite = Arc::new(redrive_store_sqlite::Options::default().in_memory().unwrap());
+        let (store, intake): (Arc<dyn Store>, Arc<dyn IntakeStore>) = (sqlite.clone(), sqlite);
+        let quick =
+            Options { poll: Duration::from_millis(50), drain: Duration::from_secs(1), ..Options::default() };
+        let engine = Engine::new(store.clone(), quick).await.unwrap();
+        let shelf: Arc<dyn Shelf> = Arc::new(FolderShelf::open(home.path()).await.unwrap());
+        let mover = Mover { shelf, store: intake.clone() };
+        let options =
+            GatewayOptions { url: gateway.clone(), timeout: Duration::from_secs(30), max_response: 64 << 20 };
+        let (wait, gateway) = (Duration::from_millis(50), Gateway::new(options).unwrap());
+        Self {
+            store,
+            intake,
+            mover,
+            engine,
+            wait,
+            pages_per_part: 50,
+            mapping: None,
+            command: None,
+            gateway,
+            home,
+        }
+    }
+
+    /// One that works.
+    pub(crate) async fn started(gateway: &Url) -> (Self, Running) {
+        let bench = Self::new(gateway).await;
+        let running = bench.start().await;
+        (bench, running)
+    }
+
+    fn policy(&self) -> Policy {
+        let backoff = Backoff::reliability_with(self.wait, Duration::ZERO);
+        Policy { backoff, retry_all: true, ..Policy::reliability().with_max_retries(3) }
+    }
+
+    pub(crate) async fn start(&self) -> Running {
+        let options = IntakeOptions {
+            policy: self.policy(),
+            concurrency: 4,
+            mapping: self.mapping.clone(),
+            max_result: 64 << 20,
+            pages_per_part: self.pages_per_part,
+            command: self.command.clone(),
+        };
+        let (engine, mover, gateway) = (self.engine.clone(), self.mover.clone(), self.gateway.clone());
+        let intake = Intake::new(engine.clone(), mover.clone(), gateway.clone(), options);
+        engine.register(intake.parts());
+        engine.register(intake);
+        engine.register(Analyst::new(self.store.clone(), mover.clone(), gateway, self.policy()));
+        engine.projector("intake.cleaner", Cleaner::new(engine.clone(), mover.clone())).await.unwrap();
+        let queue = QueueOptions {
+            interval: Duration::from_millis(200),
+            max_in_flight: 10,
+            settle: Duration::ZERO,
+            targets: Vec::new(),
+            patience: Duration::from_millis(500),
+        };
+        engine.permanent("intake.queue", Queue::new(engine.clone(), mover, queue)).await.unwrap();
+        engine.start()
+    }
+
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.home.path().join(path)
+    }
+
+    /// As people do it.
+    pub(crate) fn put(&self, path: &str, bytes: &[u8]) {
+        let path = self.at(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// All files, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
+        fn walk(folder: &Path, home: &Path, into: &mut Vec<String>) {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    walk(&path, home, into);
+                } else if let Ok(name) = path.strip_prefix(home) {
+                    into.push(name.to_str().unwrap().to_owned());
+                }
+            }
+        }
+        let mut files = Vec::new();
+        walk(self.home.path(), self.home.path(), &mut files);
+        files.retain(|name| !name.starts_with('.'));
+        files.sort();
+        files
+    }
+
+    /// Waits until something is so.
+    pub(crate) async fn until(&self, what: &str, so: impl AsyncFn(&Self) -> bool) {
+        let waiting = async {
+            while !so(self).await {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(60), waiting).await.is_err() {
+            panic!("never: {what}\n{:#?}\n{:#?}", self.files(), self.documents().await);
+        }
+    }
+
+    pub(crate) async fn until_file(&self, path: &str) {
+        self.until(path, async |bench| bench.at(path).is_file()).await;
+    }
+
+    pub(crate) async fn until_stage(&self, stage: Stage, count: usize) {
+        let so = async |bench: &Self| {
+            bench.documents().await.iter().filter(|row| row.stage == stage).count() == count
+        };
+        self.until(stage.as_str(), so).await;
+    }
+
+    /// Oldest first.
+    pub(crate) async fn documents(&self) -> Vec<DocumentRow> {
+        let filter = DocumentFilter { root: self.mover.shelf.root().to_owned(), ..DocumentFilter::default() };
+        let mut rows = self.intake.documents(filter, PAGE).await.unwrap().rows;
+        rows.reverse();
+        rows
+    }
+
+    /// Oldest first.
+    pub(crate) async fn records(&self) -> Vec<FailureRecord> {
+        let mut rows = self.intake.failure_records(RecordFilter::default(), PAGE).await.unwrap().rows;
+        rows.reverse();
+        rows
+    }
+}
