@@ -11,7 +11,8 @@ use utoipa::{IntoParams, ToSchema};
 /// A manifest was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"job_id": "019a8e5c-7c1e-7000-8000-000000000001",
-    "manifest_key": "manifests/019a8e5c-7c1e-7000-8000-000000000001.ndjson", "resource_count": 2}))]
+    "manifest_key": "manifests/019a8e5c-7c1e-7000-8000-000000000001.ndjson", "resource_count": 2,
+    "replayed": false}))]
 pub struct FetchReply {
     /// The batch.
     pub job_id: String,
@@ -19,6 +20,9 @@ pub struct FetchReply {
     pub manifest_key: String,
     /// How many resources it has.
     pub resource_count: u32,
+    /// It was accepted before, with the same key, and this is that batch.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 /// A manifest as one document. As NDJSON each resource is a line, and the first line may hold the other fields.

@@ -36,7 +36,8 @@ pub(crate) fn start(values: &Values, usual: Usual) {
     };
     let text = match values.text("LOG_FORMAT").as_deref() {
         Some(word) => word == "text",
-        None => io::stderr().is_terminal(),
+        // Its lines stand between lines for people.
+        None => usual == Usual::Reporting || io::stderr().is_terminal(),
     };
     // Other people's libraries speak only when something is odd.
     let filter = Targets::new()

@@ -111,6 +111,12 @@ impl Client {
         Ok(Download(self.send(request).await?))
     }
 
+    /// Starts what failed of a batch again; it opens soon after.
+    pub async fn retry_batch(&self, id: &str) -> Result<FetchSnapshot> {
+        let request = self.request(Method::POST, &["api", "fetch", id, "retry"]).timeout(QUICK);
+        read(self.send(request).await?).await
+    }
+
     /// Stops what has not ended of a batch; it ends soon after.
     pub async fn cancel_batch(&self, id: &str) -> Result<FetchSnapshot> {
         let request = self.request(Method::POST, &["api", "fetch", id, "cancel"]).timeout(QUICK);

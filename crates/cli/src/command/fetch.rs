@@ -1,5 +1,7 @@
 //! `redrive fetch`: URLs to objects, through a server that runs, or on its own.
 
+use std::io::{Write, stderr};
+
 use redrive_api::client::{Client, ManifestShape};
 use redrive_blob::Location;
 use redrive_fetch::Format;
@@ -58,9 +60,9 @@ async fn here(values: &Values, args: &Fetch, mut stopped: watch::Receiver<bool>)
     let to = fetching.to.to_string();
     let alone = Alone::open(values, &data_dir, fetching, &work, &asked, args.again).await?;
     let running = alone.start();
-    let followed = follow(&alone.doer, args.json, &mut stopped).await;
+    let followed = follow(&alone.doer, args.json, None, &mut stopped).await;
     if *stopped.borrow() {
-        tracing::info!("stopping after what has begun; once more stops at once");
+        writeln!(stderr(), "redrive: stopping after what has begun; once more stops at once")?;
     }
     running.drain().await;
     followed?;
@@ -74,13 +76,18 @@ async fn there(client: Client, args: &Fetch, mut stopped: watch::Receiver<bool>)
     // The same command, given again while its batch is known, asks for the same batch.
     let key = (!args.again).then(|| format!("redrive-fetch-{}", asked.sha256));
     let shape = ManifestShape { ndjson: asked.shape.format == Format::Ndjson, gzip: asked.shape.gzip };
-    let reply = client.fetch(asked.body(), shape, key.as_deref()).await?;
+    let reply =
+        client.fetch(asked.body(), shape, key.as_deref()).await.map_err(|error| asked.not_taken(error))?;
     let doer = Doer::There { client, id: reply.job_id.clone() };
-    let seen = follow(&doer, args.json, &mut stopped).await?;
+    let before = if reply.replayed { Some(doer.again().await?) } else { None };
+    let (stored, ended) = before.map_or((0, None), |before| {
+        (before.resources_completed, before.finished_at.filter(|_| before.resources_failed > 0))
+    });
+    let seen = follow(&doer, args.json, ended, &mut stopped).await?;
     if seen.finished_at.is_some() {
         tell(&doer, args, |place| place.unwrap_or("the server's FETCH_TO").to_owned()).await?;
     }
-    end(&seen, 0, &format!("the server goes on with batch {}", reply.job_id))
+    end(&seen, stored, &format!("the server goes on with batch {}", reply.job_id))
 }
 
 async fn tell(doer: &Doer, args: &Fetch, place: impl Fn(Option<&str>) -> String) -> Result<(), Stop> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use redrive_blob::{Location, Sha256};
 use redrive_engine::{BatchId, By, Engine, Options, Running};
-use redrive_fetch::{AcceptError, Destinations, Handing, ManifestProblems};
+use redrive_fetch::{Destinations, Handing};
 use redrive_model::Shown;
 use redrive_store::{JobFilter, PageRequest, RetryBy, Store};
 use redrive_store_sqlite::Options as StoreOptions;
@@ -16,9 +16,6 @@ use crate::exit::{Exit, Stop};
 use crate::settings::{Fetching, Values, Work};
 use crate::store::make_folder;
 use crate::wiring::{self, engine_stop, fetch};
-
-/// So many things that are wrong with a manifest are told.
-const TOLD: usize = 3;
 
 /// What one command has here.
 pub(crate) struct Alone {
@@ -67,7 +64,10 @@ impl Alone {
         let before = match manifests.batch(batch).await? {
             None => {
                 let handing = Handing { batch: Some(batch), ..Handing::default() };
-                manifests.accept(asked.body(), asked.shape, handing).await.map_err(not_accepted)?;
+                manifests
+                    .accept(asked.body(), asked.shape, handing)
+                    .await
+                    .map_err(|error| asked.source.not_accepted(error))?;
                 0
             }
             Some(row) => {
@@ -131,25 +131,5 @@ fn forget(folder: &Path) -> Result<(), Stop> {
             Err(Stop::new(Exit::Failed, format!("cannot remove {}: {error}", folder.display())))
         }
         Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-fn not_accepted(error: AcceptError<std::io::Error>) -> Stop {
-    match error {
-        AcceptError::Refused(problems) => {
-            Stop::new(Exit::Usage, format!("nothing was fetched: {}", first(&problems)))
-        }
-        error @ AcceptError::Body(_) => Stop::new(Exit::Failed, error.to_string()),
-        AcceptError::Mismatch => Stop::new(Exit::Conflict, "another manifest has this batch's id"),
-        AcceptError::Unavailable(failure) => Stop::new(Exit::Failed, failure.message),
-    }
-}
-
-/// The first few of what is wrong: often the rest is the same again.
-fn first(problems: &ManifestProblems) -> String {
-    let told: Vec<String> = problems.problems.iter().take(TOLD).map(ToString::to_string).collect();
-    match problems.problems.len().saturating_sub(TOLD) {
-        0 => told.join("; "),
-        more => format!("{}; and {more} more", told.join("; ")),
     }
 }

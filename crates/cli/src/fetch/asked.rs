@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::Stream;
+use redrive_api::client::ClientError;
 use redrive_blob::Sha256;
 use redrive_fetch::{Format, Shape, id_of_url};
 use serde::Serialize;
 use sha2::Digest;
 
 use super::list::{Lines, unmarked};
+use super::wrong::Source;
 use crate::exit::{Exit, Stop};
 
 /// So much is read at once.
@@ -48,6 +50,7 @@ pub(crate) struct Asked {
     pub(crate) shape: Shape,
     /// A hash of the hash of its bytes.
     pub(crate) sha256: Sha256,
+    pub(super) source: Source,
 }
 
 #[derive(Serialize)]
@@ -68,12 +71,15 @@ impl Asked {
     pub(crate) fn urls(urls: &[String], wish: &Wish) -> Result<Self, Stop> {
         let mut file = tempfile::tempfile()?;
         let mut seen = HashSet::new();
-        head(&mut file, wish)?;
-        // What is said about a line is about the same argument, unless something is wished.
-        for url in urls.iter().filter(|url| seen.insert(url.as_str())) {
-            line(&mut file, url)?;
+        let above = head(&mut file, wish)?;
+        for url in urls {
+            // Each has its line, so that what is said about a line is about that argument.
+            match seen.insert(url.as_str()) {
+                true => line(&mut file, url)?,
+                false => writeln!(file)?,
+            }
         }
-        Self::of(file, Shape { format: Format::Ndjson, gzip: false })
+        Self::of(file, Shape { format: Format::Ndjson, gzip: false }, Source::Urls { above })
     }
 
     /// This file; `-` is stdin. A manifest as JSON or NDJSON, packed or not, or a plain list of URLs.
@@ -99,7 +105,7 @@ impl Asked {
         match found {
             Found::List => {
                 let mut made = tempfile::tempfile()?;
-                head(&mut made, wish)?;
+                let above = head(&mut made, wish)?;
                 let mut seen = HashSet::new();
                 for url in Lines::of(file, path) {
                     let url = url?;
@@ -110,17 +116,17 @@ impl Asked {
                         writeln!(made)?;
                     }
                 }
-                Self::of(made, Shape { format: Format::Ndjson, gzip: false })
+                Self::of(made, Shape { format: Format::Ndjson, gzip: false }, Source::List { above })
             }
             Found::Manifest(_) if !wish.is_empty() => {
                 let text = "--to of a server, --proxy-pool and --tolerant are for URLs; a manifest says these things itself: to, proxy_pool, end_rule";
                 Err(Stop::new(Exit::Usage, text))
             }
-            Found::Manifest(shape) => Self::of(file, shape),
+            Found::Manifest(shape) => Self::of(file, shape, Source::Manifest),
         }
     }
 
-    fn of(mut file: File, shape: Shape) -> Result<Self, Stop> {
+    fn of(mut file: File, shape: Shape, source: Source) -> Result<Self, Stop> {
         file.rewind()?;
         let (mut hash, mut piece, mut before) = (sha2::Sha256::new(), vec![0; PIECE], b'\n');
         loop {
@@ -131,7 +137,12 @@ impl Asked {
             hash.update(piece.iter().copied().filter(same).collect::<Vec<u8>>());
         }
         let hash = hash.finalize();
-        Ok(Self { file: Arc::new(file), shape, sha256: Sha256::of(&hash) })
+        Ok(Self { file: Arc::new(file), shape, sha256: Sha256::of(&hash), source })
+    }
+
+    /// Why a server did not take it.
+    pub(crate) fn not_taken(&self, error: ClientError) -> Stop {
+        self.source.not_taken(error)
     }
 
     /// Its bytes from the beginning.
@@ -152,13 +163,14 @@ impl Asked {
     }
 }
 
-/// What is wished, where something is: a manifest needs no head.
-fn head(file: &mut File, wish: &Wish) -> io::Result<()> {
+/// What is wished, where something is: a manifest needs no head. Answers how many lines that takes.
+fn head(file: &mut File, wish: &Wish) -> io::Result<u64> {
     if wish.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let head = serde_json::to_string(&Head { manifest_version: 1, wish })?;
-    writeln!(file, "{head}")
+    writeln!(file, "{head}")?;
+    Ok(1)
 }
 
 fn line(file: &mut File, url: &str) -> io::Result<()> {
@@ -231,7 +243,8 @@ mod tests {
             "\n"
         );
         let listed = text(&from_list).await.replace("\n\n", "\n").replace("\n\n", "\n");
-        assert_eq!((text(&from_urls).await.as_str(), listed.as_str()), (expected, expected));
+        let given = text(&from_urls).await.replace("\n\n", "\n");
+        assert_eq!((given.as_str(), listed.as_str()), (expected, expected));
         assert_eq!(from_urls.sha256, from_list.sha256, "the same wish is the same batch");
     }
 

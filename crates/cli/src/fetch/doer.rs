@@ -1,7 +1,7 @@
 //! Who does the work, asked in one way: this process, or a server.
 
 use futures::TryStreamExt;
-use redrive_api::client::{Client, WantedResources};
+use redrive_api::client::{Client, ClientError, WantedResources};
 use redrive_api::{FetchResources, FetchSnapshot};
 use redrive_engine::{BatchId, Engine};
 use redrive_fetch::{Format, Manifests};
@@ -33,6 +33,21 @@ impl Doer {
             }
             Self::There { client, id } => Ok(client.batch(id).await?),
         }
+    }
+
+    /// How a batch was that is asked for again. What failed of it is asked to start again; here whoever opened it has seen to that.
+    pub(crate) async fn again(&self) -> Result<FetchSnapshot, Stop> {
+        let seen = self.snapshot().await?;
+        if let Self::There { client, id } = self
+            && seen.resources_failed > 0
+        {
+            match client.retry_batch(id).await {
+                // Somebody else has asked for the same meanwhile.
+                Err(ClientError::Refused(problem)) if problem.code == "CONFLICT_STATE" => {}
+                asked => drop(asked?),
+            }
+        }
+        Ok(seen)
     }
 
     /// One page of resources in these states.

@@ -11,6 +11,7 @@ mod doer;
 mod list;
 mod progress;
 mod report;
+mod wrong;
 
 pub(crate) use alone::Alone;
 pub(crate) use asked::{Asked, Wish};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use redrive_api::FetchSnapshot;
+use redrive_model::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -18,22 +19,32 @@ const LOOK: Duration = Duration::from_millis(250);
 const LOOK_AT_HELD: Duration = Duration::from_secs(2);
 /// Between two lines where there is no terminal.
 const LINE: Duration = Duration::from_secs(10);
+/// A batch that was asked to go on does so within this.
+const BEGINS: Duration = Duration::from_secs(60);
 /// The rate is that of the last while.
 const WHILE: Duration = Duration::from_secs(15);
 
-/// Tells how far a batch is until it has ended, or until we are told to stop.
+/// Tells how far a batch is until it has ended, or until we are told to stop. Where it was asked to go on after an end, that end does not
+/// count.
 pub(crate) async fn follow(
     doer: &Doer,
     quiet: bool,
+    before: Option<Timestamp>,
     stopped: &mut watch::Receiver<bool>,
 ) -> Result<FetchSnapshot, Stop> {
-    let mut progress = Progress::new(quiet);
+    let (mut progress, asked) = (Progress::new(quiet), Instant::now());
     let mut look = tokio::time::interval(LOOK);
     let mut look_at_held = tokio::time::interval(LOOK_AT_HELD);
     let mut seen = doer.snapshot().await?;
     loop {
         progress.show(&seen);
-        if seen.finished_at.is_some() || *stopped.borrow() {
+        let as_before = before.is_some() && seen.finished_at == before;
+        if as_before && asked.elapsed() >= BEGINS {
+            progress.bar.finish_and_clear();
+            let text = format!("the server has not begun to try again what failed of batch {}", seen.job_id);
+            return Err(Stop::new(Exit::Conflict, text));
+        }
+        if (seen.finished_at.is_some() && !as_before) || *stopped.borrow() {
             progress.bar.finish_and_clear();
             return Ok(seen);
         }

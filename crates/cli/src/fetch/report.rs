@@ -78,7 +78,7 @@ pub(crate) fn end(seen: &FetchSnapshot, before: u64, again: &str) -> Result<(), 
         parts.push(format!("{} failed ({by_code})", HumanCount(seen.resources_failed)));
     }
     if seen.resources_cancelled > 0 {
-        parts.push(format!("{} cancelled", HumanCount(seen.resources_cancelled)));
+        parts.push(format!("{} cancelled (--again asks for all anew)", HumanCount(seen.resources_cancelled)));
     }
     let ended = seen.resources_completed + seen.resources_failed + seen.resources_cancelled;
     let left = seen.resources_total.saturating_sub(ended);

@@ -229,7 +229,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     ]},
     Section { title: "Commands and logs", settings: &[
         set("REDRIVE_URL", "", Url, CLIENT | CONVERT | FETCH, "the server that commands talk to").unset("the one that runs on `DATA_DIR`, as `DATA_DIR/server.json` says"),
-        set("LOG_FORMAT", "", OneOf(&["text", "json"]), LOGS, "how log lines look").unset("`text` on a terminal, else `json`"),
+        set("LOG_FORMAT", "", OneOf(&["text", "json"]), LOGS, "how log lines look").unset("`text` on a terminal and for `convert` and `fetch`, else `json`"),
         set("LOG_LEVEL", "", OneOf(&["error", "warn", "info", "debug", "trace"]), LOGS, "the least weight of what is logged").unset("`info` for what serves, `warn` for other commands"),
     ]},
     Section { title: "Other systems", settings: &[

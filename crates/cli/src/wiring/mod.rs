@@ -63,7 +63,7 @@ pub(crate) async fn wire(
     };
     let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
     fetch::retention(&engine, &store, &fetches, serving.retention.every).await?;
-    sink::register(&engine, serving.nats.as_ref()).await?;
+    sink::register(&engine, serving.nats.as_ref(), fetch::destinations(fetching)).await?;
     if name == "serve" && serving.nats.is_none() {
         sink::forget(&engine).await?;
     }

@@ -1,6 +1,7 @@
 //! The sink that tells other systems what happens, where one is set.
 
 use redrive_engine::{By, Engine};
+use redrive_fetch::Destinations;
 
 use super::engine_stop;
 use crate::exit::{Exit, Stop};
@@ -9,10 +10,14 @@ use crate::settings::Secret;
 /// The reader's name; `redrive_notify::NATS` is the same.
 const NAME: &str = "notify.nats";
 
-/// Registers the sink when there is an address for it.
-pub(crate) async fn register(engine: &Engine, url: Option<&Secret>) -> Result<(), Stop> {
+/// Registers the sink when there is an address for it. Letters name the places that there are.
+pub(crate) async fn register(
+    engine: &Engine,
+    url: Option<&Secret>,
+    places: Destinations,
+) -> Result<(), Stop> {
     match url {
-        Some(url) => nats(engine, url.reveal()).await,
+        Some(url) => nats(engine, url.reveal(), places).await,
         None => Ok(()),
     }
 }
@@ -33,7 +38,7 @@ pub(crate) async fn forget(engine: &Engine) -> Result<(), Stop> {
 }
 
 #[cfg(feature = "nats")]
-async fn nats(engine: &Engine, url: &str) -> Result<(), Stop> {
+async fn nats(engine: &Engine, url: &str, places: Destinations) -> Result<(), Stop> {
     use std::sync::Arc;
 
     use redrive_fetch::wire::{Message, dead_letter};
@@ -41,10 +46,12 @@ async fn nats(engine: &Engine, url: &str) -> Result<(), Stop> {
 
     let store = engine.store().clone();
     let encode: Encode = {
-        let store = store.clone();
+        let (store, places) = (store.clone(), Arc::new(places));
         Arc::new(move |dead, most| {
-            let store = store.clone();
-            Box::pin(async move { Ok(dead_letter(&*store, &dead).await?.within(most).encode_to_vec()) })
+            let (store, places) = (store.clone(), places.clone());
+            Box::pin(async move {
+                Ok(dead_letter(&*store, Some(&places), &dead).await?.within(most).encode_to_vec())
+            })
         })
     };
     // What the engine does for itself is of no interest outside.
@@ -59,7 +66,7 @@ async fn nats(engine: &Engine, url: &str) -> Result<(), Stop> {
 }
 
 #[cfg(not(feature = "nats"))]
-async fn nats(_: &Engine, _: &str) -> Result<(), Stop> {
+async fn nats(_: &Engine, _: &str, _: Destinations) -> Result<(), Stop> {
     let text = "NATS_URL is set, and this program was built without its sink: build it with `--features nats`, or unset it";
     Err(Stop::new(Exit::Usage, text))
 }

@@ -179,7 +179,7 @@ fn what_must_not_be_asked_is_refused_with_its_line_before_anything_is_fetched() 
     let (code, _, said) = world.run_on(&["fetch", "https://example.com/", &url, "--to", "out"], &[], None);
     assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
     assert!(
-        said.contains("line 2") && said.contains("url") && said.contains("nothing was fetched"),
+        said.contains("URL 2: port") && said.contains("FETCH_PORTS") && said.contains("nothing was fetched"),
         "{said}"
     );
     assert_eq!((world.origin.requests(), contents(&world.at("out")).len()), (0, 0));
@@ -266,6 +266,50 @@ fn through_a_server_the_same_is_told_and_the_objects_lie_there() {
     // Near a server nobody has to name it.
     let (code, _, said) = world.run(&["fetch", &world.origin.url("/b"), "--data-dir", &data_dir]);
     assert_eq!((code, contents(&data.join("fetched")).len()), (Some(0), 2), "{said}");
+}
+
+#[test]
+fn through_a_server_the_same_command_tries_again_what_failed_and_nothing_else() {
+    let world = World::new();
+    world.origin.say("/gone", [Answer::status(404)]);
+    let data = world.at("data");
+    let server = Running::serve(&data, SETTINGS);
+    let url = format!("http://{}", server.address());
+    let (a, gone) = (world.origin.url("/a"), world.origin.url("/gone"));
+    let data_dir = data.display().to_string();
+    let args = ["fetch", &a, &gone, "--server", &url, "--data-dir", &data_dir];
+    let counts = || (world.origin.count("/a"), world.origin.count("/gone"));
+    let (code, _, said) = world.run(&args);
+    assert_eq!((code, counts()), (Some(7), (1, 1)), "{said}");
+    let (code, _, said) = world.run(&args);
+    assert_eq!((code, counts()), (Some(7), (1, 2)), "{said}");
+    assert!(said.contains("0 stored, 1 as they were, 1 failed"), "{said}");
+    world.origin.say("/gone", [Answer::Right]);
+    let (code, out, said) = world.run(&args);
+    assert_eq!((code, counts(), out.lines().count()), (Some(0), (1, 3), 2), "{out}{said}");
+    assert!(said.contains("1 stored, 1 as they were"), "{said}");
+    let (code, _, said) = world.run(&args);
+    assert_eq!((code, counts()), (Some(0), (1, 3)), "{said}");
+    assert!(said.contains("0 stored, 2 as they were"), "{said}");
+}
+
+#[test]
+fn what_is_wrong_is_told_by_the_places_of_the_list_whatever_is_wished() {
+    let world = World::new();
+    let server = Running::serve(&world.at("data"), SETTINGS);
+    let (url, data) = (format!("http://{}", server.address()), world.at("data").display().to_string());
+    fs::write(world.at("list.txt"), format!("{}\nwww.example.com/a.pdf\n", world.origin.url("/a"))).unwrap();
+    let list = ["fetch", "--manifest", "list.txt", "--tolerant"];
+    let through = [&list[..], &["--server", &url, "--data-dir", &data, "--to", "scans"]].concat();
+    for args in [&list[..], &through] {
+        let (code, _, said) = world.run(args);
+        let told = "nothing was fetched: line 2: it does not begin with http:// or https://\n";
+        assert!(code == Some(2) && said.ends_with(told), "{said}");
+    }
+    let wrong = ["fetch", &world.origin.url("/a"), "--server", &url, "--data-dir", &data, "--to", "/etc"];
+    let (code, _, said) = world.run(&wrong);
+    assert!(code == Some(2) && said.contains("--to: lies neither under the server's FETCH_TO"), "{said}");
+    assert_eq!(world.origin.requests(), 0);
 }
 
 #[test]

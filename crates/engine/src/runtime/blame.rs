@@ -1,14 +1,16 @@
 //! Who is to blame for how an attempt ended, and what the breakers are told.
 //!
-//! A success speaks for every target of the job, a failure against the one that it names, or against the only one there is. That
-//! may be a target the job does not depend on, such as the host that a redirect led to: its breaker counts the call like any
+//! A success speaks for every target of the job, a failure against the one that it names, or against the only one there is, unless it is one
+//! of storage. What it names may be a target the job does not depend on, such as the host that a redirect led to: its breaker counts the call like any
 //! other, for the jobs that do depend on it, and this job's retry waits until that target may be called again.
 
 use std::time::Duration;
 
 use redrive_model::breaker::Call;
 use redrive_model::decide::{Due, Requeue};
-use redrive_model::{Class, Decision, Done, Failure, NextStep, Outcome, Policy, Target, Timestamp, instant};
+use redrive_model::{
+    Category, Class, Decision, Done, Failure, NextStep, Outcome, Policy, Target, Timestamp, instant,
+};
 use redrive_store::Claimed;
 use tokio::time::Instant;
 
@@ -104,13 +106,25 @@ impl Ended<'_> {
     }
 }
 
-/// The target a failure is blamed on: the one it names, or the only one there is.
+/// The target a failure is blamed on: the one it names, or the only one there is. Where things are kept is a dependency of its own: when
+/// it fails and the failure does not name it, nobody is to blame, least of all what the job asked before.
 pub(crate) fn target(failure: &Failure, claimed: &Claimed) -> Option<Target> {
     let only = || {
         let mut targets = claimed.targets.iter();
         targets.next().filter(|_| targets.next().is_none()).cloned()
     };
-    failure.target.clone().or_else(only)
+    let unnamed = match failure.code.entry().category {
+        Category::Upload | Category::Storage => None,
+        Category::Validation
+        | Category::Authorization
+        | Category::Request
+        | Category::Gateway
+        | Category::Download
+        | Category::Handler
+        | Category::Notify
+        | Category::System => only(),
+    };
+    failure.target.clone().or(unnamed)
 }
 
 /// The claim does not keep this job from a target that it does not depend on: its retry waits until that one may be called

@@ -334,3 +334,36 @@ async fn a_full_disk_stops_claiming_and_charges_nobody() {
     assert_eq!(row.attempt, 1, "only the one that worked counts");
     running.drain().await;
 }
+
+/// A bucket asked for time, was away or is broken, and the failure does not say which: the only target of the job is not to blame.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storage_failure_that_names_no_target_is_nobodys() {
+    let bench = Bench::new().await;
+    let engine = bench.engine_with(touchy()).await;
+    let codes = [
+        Code::UploadThrottled,
+        Code::UploadTimeout,
+        Code::UploadS3Error,
+        Code::StorageUnavailable,
+        Code::IoError,
+    ];
+    let mut does = Does::new(move |_, task: Task| async move {
+        let Some(code) = codes.get(usize::try_from(task.n).unwrap()) else { return Ok(Done::Complete) };
+        Err(Failure::new(*code, "the place").retry_after(Duration::from_secs(900)))
+    });
+    does.policy =
+        redrive_engine::model::Policy { max_attempts: Some(9), ..redrive_engine::model::Policy::on_demand() };
+    engine.register(does);
+    let running = engine.start();
+    for n in 0..codes.len() {
+        let job = engine.enqueue(&task(n as u64)).await.unwrap();
+        let row = bench.until_row(job, |row| row.state == State::Queued && row.token.0 > 0).await;
+        assert_eq!(row.shown, Shown::WaitingRetry, "it waits by itself: {row:?}");
+    }
+    let last = engine.enqueue(&task(99)).await.unwrap();
+    bench.until(last, State::Complete).await;
+    let row = bench.store.breaker(&gateway()).await.unwrap();
+    let untouched = |breaker: &Breaker| breaker.phase == Phase::Closed && breaker.throttled_until.is_none();
+    assert!(row.as_ref().is_none_or(|row| untouched(&row.breaker)), "{row:?}");
+    running.drain().await;
+}

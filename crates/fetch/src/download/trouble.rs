@@ -58,7 +58,7 @@ pub(crate) enum Trouble {
     BadAnswer(&'static str),
     #[error("status {status}")]
     Status { status: u16, retry_after: Option<Duration> },
-    #[error("{0} redirects lead nowhere")]
+    #[error("{} nowhere", if *.0 == 1 { "1 redirect leads".to_owned() } else { format!("{} redirects lead", .0) })]
     Redirects(usize),
     #[error("it broke off after {got} bytes{}", of_all(.of))]
     Cut { got: u64, of: Option<u64> },
@@ -202,4 +202,15 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
 
 fn of_all(total: &Option<u64>) -> String {
     total.map(|total| format!(" of {total}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_redirect_is_told_as_one() {
+        assert_eq!(Trouble::Redirects(1).to_string(), "1 redirect leads nowhere");
+        assert_eq!(Trouble::Redirects(5).to_string(), "5 redirects lead nowhere");
+    }
 }

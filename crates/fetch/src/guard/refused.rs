@@ -1,6 +1,7 @@
 //! Why a URL is not followed.
 
 use redrive_engine::Code;
+use url::ParseError;
 
 /// Why a URL, or an address behind it, is refused. No connection was made.
 ///
@@ -9,8 +10,8 @@ use redrive_engine::Code;
 #[non_exhaustive]
 pub enum Refused {
     /// It cannot be read as a URL.
-    #[error("it cannot be read as a URL: {0}")]
-    Unreadable(#[from] url::ParseError),
+    #[error("{}", unreadable(*.0))]
+    Unreadable(#[from] ParseError),
     /// It is longer than anything that is meant well.
     #[error("it is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
@@ -27,11 +28,19 @@ pub enum Refused {
     #[error("it leads from https to http")]
     Downgrade,
     /// The port is not one of `FETCH_PORTS`.
-    #[error("port {0} is not allowed")]
+    #[error("port {0} is none of FETCH_PORTS")]
     Port(u16),
     /// The name, or an address that it has, is one that is never dialled.
-    #[error("the address is not allowed")]
+    #[error("the address is not allowed: it is not public, and FETCH_ALLOW_PRIVATE is not set")]
     Address,
+}
+
+/// What whoever wrote it can do, where that is known.
+fn unreadable(why: ParseError) -> String {
+    match why {
+        ParseError::RelativeUrlWithoutBase => "it does not begin with http:// or https://".into(),
+        why => format!("it cannot be read as a URL: {why}"),
+    }
 }
 
 /// Longest URL, in bytes.

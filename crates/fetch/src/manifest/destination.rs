@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use redrive_blob::{Key, Location};
 use redrive_engine::BatchId;
 
+use crate::input::Resource;
+
 /// The places that there are, by their names.
 #[derive(Debug, Clone)]
 pub struct Destinations {
@@ -57,7 +59,22 @@ impl Destinations {
         Ok(Destination { place: place.map(str::to_owned), bucket, prefix, shared })
     }
 
+    /// Where the objects of a resource go, from the bucket's root or the machine's: what leads to a place and what is below it.
+    pub(crate) fn prefix_of(&self, resource: &Resource) -> String {
+        let place = resource.place.as_ref().and_then(|name| self.listed.get(name));
+        let above = match place.unwrap_or(&self.usual) {
+            Location::S3 { prefix, .. } => prefix.as_ref().map_or("", Key::as_str).to_owned(),
+            Location::Folder(path) => path.display().to_string(),
+        };
+        match (above.is_empty(), resource.prefix.is_empty()) {
+            (true, _) => resource.prefix.clone(),
+            (false, true) => above,
+            (false, false) => format!("{above}/{}", resource.prefix),
+        }
+    }
+
     fn find(&self, to: &str) -> Result<(Option<&str>, Option<String>), String> {
+        let refused = || self.refused();
         let wanted: Location = to.parse().map_err(|_| refused())?;
         let listed = self.listed.iter().map(|(name, place)| (Some(name.as_str()), place));
         let all = std::iter::once((None, &self.usual)).chain(listed);
@@ -67,10 +84,16 @@ impl Destinations {
         let prefix = if rest.is_empty() { None } else { Some(key(&rest)?) };
         Ok((name, prefix))
     }
-}
 
-fn refused() -> String {
-    "lies neither under FETCH_TO nor under a place that an operator listed".into()
+    fn refused(&self) -> String {
+        match self.whole {
+            true => "lies outside of the place that --to or FETCH_TO names: leave it out, or name that place"
+                .into(),
+            false => {
+                "lies neither under the server's FETCH_TO nor under a place that its operator listed".into()
+            }
+        }
+    }
 }
 
 fn key(text: &str) -> Result<String, String> {
@@ -130,6 +153,23 @@ mod tests {
 
     fn batch() -> BatchId {
         BatchId::from_parts(instant::from_millis(1_800_000_000_000), [7; 10])
+    }
+
+    #[test]
+    fn what_is_told_of_a_place_names_everything_above_it() {
+        let to = |usual: &str| Destinations::new(usual.parse().unwrap(), destinations().listed);
+        for (usual, place, prefix, told) in [
+            ("s3://bucket", None, "b", "b"),
+            ("s3://bucket/in/2026", None, "b", "in/2026/b"),
+            ("/srv/fetched", None, "b", "/srv/fetched/b"),
+            ("/srv/fetched", None, "", "/srv/fetched"),
+            ("/srv/fetched", Some("scans"), "b", "in/b"),
+            ("s3://bucket/in", Some("deep"), "b/c", "/srv/fetched/deep/b/c"),
+        ] {
+            let resource = serde_json::json!({"manifest_key": "m", "id": "1", "url": "u", "place": place, "prefix": prefix});
+            let resource: Resource = serde_json::from_value(resource).unwrap();
+            assert_eq!(to(usual).prefix_of(&resource), told, "{usual} {place:?}");
+        }
     }
 
     #[test]

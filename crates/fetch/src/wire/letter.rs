@@ -10,14 +10,20 @@ use redrive_engine::store::{AttemptRow, DeadRow, JobRow, Result, Store};
 use serde_json::Value;
 
 use super::{DeadLetterTask, DownloadTask, HttpHeader, ProxyHint, StorageHint, TaskAttributes};
+use crate::Destinations;
 use crate::Resource;
 use crate::id::{address, shown_id};
 
 /// Headers whose values tell nothing about who asks. Of all others only the name is told.
 const PLAIN: &[&str] = &["accept", "accept-language", "cache-control", "pragma", "user-agent"];
 
-/// The message of a dead letter: looks up the job, what it carries and its newest failed attempt.
-pub async fn dead_letter(store: &dyn Store, dead: &DeadRow) -> Result<DeadLetterTask> {
+/// The message of a dead letter: looks up the job, what it carries and its newest failed attempt. With the places that there are it says
+/// where an object would lie in its bucket or on its machine, else below its place.
+pub async fn dead_letter(
+    store: &dyn Store,
+    places: Option<&Destinations>,
+    dead: &DeadRow,
+) -> Result<DeadLetterTask> {
     let job = store.job(dead.job).await?;
     let input = match dead.workload.as_str() == Resource::WORKLOAD {
         true => store.payload(dead.job).await?.map(|payload| payload.input),
@@ -27,7 +33,7 @@ pub async fn dead_letter(store: &dyn Store, dead: &DeadRow) -> Result<DeadLetter
     let attempts = store.attempts(dead.job).await?;
     let last =
         attempts.iter().rfind(|attempt| attempt.generation == dead.generation && attempt.code.is_some());
-    let mut letter = message(dead, job.as_ref(), resource.as_ref(), last);
+    let mut letter = message(dead, job.as_ref(), resource.as_ref().zip(Some(places)), last);
     // Members belong to their batch, and that one to its owner.
     if let (None, Some(batch), Some(task)) =
         (&dead.owner, job.and_then(|job| job.batch), letter.task.as_mut())
@@ -71,7 +77,7 @@ const SHORTER: [(&str, Shorten); 3] = [
 fn message(
     dead: &DeadRow,
     job: Option<&JobRow>,
-    resource: Option<&Resource>,
+    resource: Option<(&Resource, Option<&Destinations>)>,
     last: Option<&AttemptRow>,
 ) -> DeadLetterTask {
     let batch = job.and_then(|job| job.batch);
@@ -83,8 +89,8 @@ fn message(
         tenant: dead.owner.as_ref().map(ToString::to_string).unwrap_or_default(),
         ..DownloadTask::default()
     };
-    if let Some(resource) = resource {
-        describe(&mut task, resource);
+    if let Some((resource, places)) = resource {
+        describe(&mut task, resource, places);
     }
     let mut metadata = BTreeMap::from([
         ("offset".to_owned(), dead.offset.to_string()),
@@ -136,7 +142,7 @@ fn facts(last: &AttemptRow) -> BTreeMap<String, String> {
     facts
 }
 
-fn describe(task: &mut DownloadTask, resource: &Resource) {
+fn describe(task: &mut DownloadTask, resource: &Resource, places: Option<&Destinations>) {
     task.resource_id = shown_id(&resource.id);
     task.url = address(&resource.url);
     task.headers = resource.headers.iter().map(|(name, value)| header(name, value)).collect();
@@ -146,7 +152,7 @@ fn describe(task: &mut DownloadTask, resource: &Resource) {
     let place = resource.place.as_ref().map(|place| ("place".to_owned(), redact(place)));
     task.storage_hint = Some(StorageHint {
         bucket: resource.bucket.clone().unwrap_or_default(),
-        key_prefix: resource.prefix.clone(),
+        key_prefix: places.map_or_else(|| resource.prefix.clone(), |places| places.prefix_of(resource)),
         metadata: place.into_iter().collect(),
     });
     task.attributes = Some(TaskAttributes {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use redrive_engine::store::{DeadFilter, PageRequest};
 use redrive_engine::{BatchOptions, Code, Context, Done, Enqueue, Failure, Input, Owner, Workload};
+use redrive_fetch::Destinations;
 use redrive_fetch::wire::{DeadLetterTask, HttpHeader, Message, dead_letter};
 use redrive_lab::origin::{Answer, Origin};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,8 @@ use crate::bench::{Bench, resource};
 async fn letter(bench: &Bench) -> DeadLetterTask {
     let dead = bench.store.dead_letters(DeadFilter::default(), PageRequest::default()).await.unwrap();
     let [dead] = dead.rows.as_slice() else { panic!("{dead:?}") };
-    let sent = dead_letter(&*bench.store, dead).await.unwrap();
+    let places = Destinations::new("s3://scans/in".parse().unwrap(), BTreeMap::new());
+    let sent = dead_letter(&*bench.store, Some(&places), dead).await.unwrap();
     let bytes = sent.encode_to_vec();
     assert!(!String::from_utf8_lossy(&bytes).contains("CANARY"), "{sent:?}");
     assert_eq!(DeadLetterTask::decode(bytes.as_slice()).unwrap(), sent);
@@ -48,7 +50,7 @@ async fn a_resource_that_was_given_up_is_told_whole_and_without_its_secrets() {
     let header = |name: &str, value: &str| HttpHeader { name: name.into(), value: value.into() };
     assert_eq!(task.headers, [header("authorization", "***"), header("user-agent", "bot")]);
     assert_eq!(task.attributes.unwrap().tags, wanted.tags);
-    assert_eq!(task.storage_hint.unwrap().key_prefix, "batch");
+    assert_eq!(task.storage_hint.unwrap().key_prefix, "in/batch");
     assert_eq!((task.manifest_key.as_str(), task.attempt), ("manifests/1", 1));
     let fact = |name: &str| sent.metadata.get(name).map(String::as_str);
     assert_eq!((fact("reason"), fact("status")), (Some("non_retryable"), Some("404")));

@@ -63,6 +63,7 @@ pub(crate) async fn post(
         job_id: accepted.batch.to_string(),
         manifest_key: accepted.manifest_key,
         resource_count: accepted.resource_count,
+        replayed: accepted.replayed,
     };
     let location = format!("/api/fetch/{}", reply.job_id);
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(reply)).into_response())

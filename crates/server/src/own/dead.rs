@@ -42,7 +42,8 @@ impl Desk {
         let store = self.engine.store();
         let letters = stream::iter(rows.iter().cloned()).map(|row| {
             let store = store.clone();
-            async move { dead_letter(&*store, &row).await }
+            let places = self.fetch.as_ref().map(|fetch| &fetch.manifests.options().destinations);
+            async move { dead_letter(&*store, places, &row).await }
         });
         Ok(letters.buffered(AT_ONCE).try_collect().await?)
     }

@@ -55,7 +55,7 @@ async fn what_is_wrong_with_a_document_is_named_by_code_place_and_field() {
         (
             with("\"to\":\"/etc\""),
             Code::ValidationDestination,
-            "to: lies neither under FETCH_TO nor under a place that an operator listed",
+            "to: lies neither under the server's FETCH_TO nor under a place that its operator listed",
         ),
         (
             with("\"to\":\"../x\""),
