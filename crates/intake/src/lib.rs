@@ -9,6 +9,7 @@
 //! A document is a row and a job with one id. The job says what is being done, the row where the PDF lies, the folders show both. What
 //! is written down in which order is in `docs/adr/0007-documents-and-moves.md`.
 
+pub mod digest;
 mod input;
 mod layout;
 mod mover;
