@@ -7,6 +7,7 @@ mod audit;
 #[cfg(feature = "client")]
 pub mod client;
 mod dead;
+mod digest;
 mod failure;
 mod fetch;
 mod job;
@@ -20,6 +21,10 @@ pub use audit::{Audit, Violation};
 pub use dead::{
     DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
     StorageHint, TaskAttributes,
+};
+pub use digest::{
+    Delivery, DeliveryList, DigestReply, DigestRequest, Notification, NotificationList, OwnerDigest,
+    WhichNotification,
 };
 pub use failure::FailureEntry;
 pub use fetch::{

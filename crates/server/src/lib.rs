@@ -11,6 +11,7 @@ mod audit;
 mod csrf;
 mod dead;
 mod deadline;
+mod digest;
 mod disk;
 mod download;
 mod failures;

@@ -46,6 +46,12 @@ use crate::routes::{Access, RouteInfo};
         crate::audit::audit,
         crate::dead::list,
         crate::dead::one,
+        crate::digest::send::post,
+        crate::digest::send::deliveries,
+        crate::digest::notifications::list,
+        crate::digest::notifications::replace,
+        crate::digest::notifications::add,
+        crate::digest::notifications::remove,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -184,7 +190,8 @@ mod tests {
                 "{method} {path}"
             );
             assert_eq!(says("403", "FORBIDDEN"), own || path == "/api/download.zip", "{method} {path}");
-            let named = own || path == "/api/dead-letters/{offset}";
+            let removes = route.method == Method::DELETE && path == "/api/notifications";
+            let named = own || removes || path == "/api/dead-letters/{offset}";
             assert_eq!(says("404", "NOT_FOUND"), named, "{method} {path}");
         }
         let download = &json["paths"]["/api/jobs/{id}/download"]["get"]["responses"]["404"]["description"];

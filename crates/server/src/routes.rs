@@ -6,13 +6,13 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 
 use crate::app::App;
 use crate::rates::Kind;
 use crate::{
-    audit, dead, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator, pages,
-    pulse, rates, upload, zip,
+    audit, dead, deadline, digest, download, failures, feed, fetch, health, jobs, mappings, openapi,
+    operator, pages, pulse, rates, upload, zip,
 };
 
 /// Who may use a route.
@@ -119,6 +119,12 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
         slow(row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list))),
         row(Method::GET, "/api/dead-letters/{offset}", Operator, look, get(dead::one)),
+        row(Method::POST, "/api/digest", Operator, Some(Kind::Act), post(digest::post)),
+        row(Method::GET, "/api/deliveries", Operator, look, get(digest::deliveries)),
+        row(Method::GET, "/api/notifications", Operator, look, get(digest::list)),
+        row(Method::PUT, "/api/notifications", Operator, Some(Kind::Act), put(digest::replace)),
+        row(Method::POST, "/api/notifications", Operator, Some(Kind::Act), post(digest::add)),
+        row(Method::DELETE, "/api/notifications", Operator, Some(Kind::Act), delete(digest::remove)),
         slow(row(Method::GET, "/api/audit", Operator, look, get(audit::audit))),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]

@@ -76,7 +76,7 @@ impl Workload for Mailing {
         let frozen = match progress.frozen.take() {
             Some(frozen) => frozen,
             None => {
-                let made = digests.store.now().await.map_err(lost)?;
+                let made = digests.engine.store().now().await.map_err(lost)?;
                 let Some(gathered) = digests.gather(&input.owner, made).await.map_err(lost)? else {
                     return Ok(Done::Complete);
                 };

@@ -8,6 +8,7 @@
 //! one. Nothing counts as told before the mail server has said 250, or the file is there. At most one mail for an owner is under way,
 //! whoever asked for it: the job's dedupe key is the owner.
 
+mod acts;
 mod facts;
 mod files;
 mod frozen;
@@ -20,21 +21,23 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use redrive_blob::Blobs;
 use redrive_engine::store::intake::{Delivery, DeliveryState, IntakeStore, Notification};
-use redrive_engine::store::{PageRequest, Store, StoreError};
-use redrive_engine::{Engine, JobId, Missed, Policy, Schedule, Timestamp};
-use redrive_notify::mail::Mailer;
+use redrive_engine::store::{PageRequest, StoreError};
+use redrive_engine::{Engine, Missed, Policy, Schedule, Timestamp};
 
+pub use acts::AddressError;
 pub use mailing::OwnersDigest;
 pub use opening::Occasion;
 pub use recipients::{DEFAULT, Recipients};
 /// What people read.
 pub use redrive_notify::digest::{Kind, Letter};
+/// How it is sent.
+pub use redrive_notify::mail;
 
 /// How a digest reaches people.
 #[derive(Debug, Clone)]
 pub enum Post {
     /// By a mail server.
-    Mail(Mailer),
+    Mail(mail::Mailer),
     /// As files under `reports/digest/` of this place.
     Files(Arc<dyn Blobs>),
 }
@@ -55,8 +58,8 @@ pub struct DigestOptions {
 /// What is asked and done about digests. Clones are the same.
 #[derive(Clone)]
 pub struct Digests {
+    engine: Engine,
     intake: Arc<dyn IntakeStore>,
-    store: Arc<dyn Store>,
     options: Arc<DigestOptions>,
 }
 
@@ -74,23 +77,23 @@ pub struct Preview {
 }
 
 impl Digests {
-    /// Digests of what these rows tell. Both are the same database.
+    /// Digests of what these rows tell; they are in the engine's own database.
     #[must_use]
-    pub fn new(intake: Arc<dyn IntakeStore>, store: Arc<dyn Store>, options: DigestOptions) -> Self {
-        Self { intake, store, options: Arc::new(options) }
+    pub fn new(engine: Engine, intake: Arc<dyn IntakeStore>, options: DigestOptions) -> Self {
+        Self { engine, intake, options: Arc::new(options) }
     }
 
     /// Registers the jobs and their schedule: one digest at each of its times in the whole fleet, and the newest of those that
     /// passed while nobody was there.
-    pub async fn register(&self, engine: &Engine, schedule: Schedule) -> redrive_engine::Result<()> {
-        self.handle(engine);
-        engine.schedule(Occasion::NAME, schedule, Missed::Once, &Occasion::default()).await.map(drop)
+    pub async fn register(&self, schedule: Schedule) -> redrive_engine::Result<()> {
+        self.handle();
+        self.engine.schedule(Occasion::NAME, schedule, Missed::Once, &Occasion::default()).await.map(drop)
     }
 
     /// Registers the jobs alone.
-    pub fn handle(&self, engine: &Engine) {
-        engine.register(opening::Opening { digests: self.clone(), engine: engine.clone() });
-        engine.register(mailing::Mailing { digests: self.clone() });
+    pub fn handle(&self) {
+        self.engine.register(opening::Opening { digests: self.clone() });
+        self.engine.register(mailing::Mailing { digests: self.clone() });
     }
 
     /// Whether there is a mail server.
@@ -99,37 +102,27 @@ impl Digests {
         matches!(self.options.post, Post::Mail(_))
     }
 
-    /// Asks for a digest now, beside those of the schedule. Answers the job that opens it.
-    pub async fn open(&self, engine: &Engine) -> redrive_engine::Result<JobId> {
-        engine.enqueue(&Occasion::default()).await
-    }
-
     /// What each owner would be told now, sorted; nothing is sent and nothing is marked.
     pub async fn preview(&self) -> Result<Vec<Preview>, StoreError> {
-        let rows = self.intake.notifications().await?;
-        let made = self.store.now().await?;
         let mut previews = Vec::new();
         for owner in self.intake.untold_owners().await? {
-            let Some(gathered) = self.gather(&owner, made).await? else { continue };
-            let to = Recipients::of(&owner, &rows);
-            previews.push(Preview { owner, to, counts: gathered.counts, letter: gathered.letter });
+            previews.extend(self.preview_of(&owner).await?);
         }
         Ok(previews)
+    }
+
+    /// What one owner would be told now; nothing when nothing changed.
+    pub async fn preview_of(&self, owner: &str) -> Result<Option<Preview>, StoreError> {
+        let made = self.engine.store().now().await?;
+        let Some(gathered) = self.gather(owner, made).await? else { return Ok(None) };
+        let to = Recipients::of(owner, &self.intake.notifications().await?);
+        let facts::Gathered { letter, counts, .. } = gathered;
+        Ok(Some(Preview { owner: owner.to_owned(), to, counts, letter }))
     }
 
     /// Who is told, sorted by owner and address.
     pub async fn notifications(&self) -> Result<Vec<Notification>, StoreError> {
         self.intake.notifications().await
-    }
-
-    /// Adds an address, or switches it.
-    pub async fn set_notification(&self, notification: Notification) -> Result<(), StoreError> {
-        self.intake.set_notification(notification).await
-    }
-
-    /// Removes an address. Answers whether it was there.
-    pub async fn remove_notification(&self, owner: &str, address: &str) -> Result<bool, StoreError> {
-        self.intake.remove_notification(owner, address).await
     }
 
     /// How digests went, newest first.

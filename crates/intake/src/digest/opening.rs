@@ -3,7 +3,7 @@
 use redrive_engine::model::dedupe::DedupeKey;
 use redrive_engine::model::{State, WorkloadName};
 use redrive_engine::store::{Enqueued, StoreError};
-use redrive_engine::{Context, Done, Engine, Enqueue, Failure, Input, JobId, Workload};
+use redrive_engine::{Context, Done, Enqueue, Failure, Input, JobId, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::mailing::OwnersDigest;
@@ -32,7 +32,6 @@ impl Input for Occasion {
 /// Opens digests.
 pub(super) struct Opening {
     pub(super) digests: Digests,
-    pub(super) engine: Engine,
 }
 
 impl Workload for Opening {
@@ -72,17 +71,17 @@ impl Opening {
         let mail = OwnersDigest { owner };
         for _ in 0..ROUNDS {
             let how = Enqueue::default().id(id);
-            let answer = self.engine.enqueue_with(&mail, how).await;
+            let answer = self.digests.engine.enqueue_with(&mail, how).await;
             let other = match answer.map_err(|error| Failure::new(error.code(), error))? {
                 Enqueued::Created(_) | Enqueued::Existing(_) => return Ok(true),
                 Enqueued::Duplicate(other) => other,
             };
             // A mail that has arrived keeps the owner's place until its row goes: it makes way for the next one.
-            let done = self.digests.store.job(other).await.map_err(lost)?;
+            let done = self.digests.engine.store().job(other).await.map_err(lost)?;
             if done.is_some_and(|row| row.state != State::Complete) {
                 return Ok(false);
             }
-            self.digests.store.expire(vec![other]).await.map_err(lost)?;
+            self.digests.engine.store().expire(vec![other]).await.map_err(lost)?;
         }
         Ok(false)
     }

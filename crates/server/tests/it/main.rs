@@ -11,6 +11,7 @@
 mod client;
 mod dead;
 mod deadline;
+mod digest;
 mod download;
 mod fetch;
 mod gateway;

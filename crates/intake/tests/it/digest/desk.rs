@@ -11,7 +11,7 @@ use redrive_engine::store::intake::{
     Delivery, DocumentChange, FailureRecord, IntakeStore, NewDocument, Notification, RecordFilter, Stage,
 };
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, Store};
-use redrive_engine::{Engine, Options, Policy, WorkloadName};
+use redrive_engine::{By, Engine, Options, Policy, WorkloadName};
 use redrive_intake::digest::{DigestOptions, Digests, Post};
 use redrive_notify::mail::{MailSettings, Mailer};
 use serde_json::Value;
@@ -94,13 +94,13 @@ impl Desk {
         Engine::new(self.store.clone(), options).await.unwrap()
     }
 
-    pub(crate) fn digests(&self, post: Post) -> Digests {
-        self.digests_with(post, DigestOptions::policy())
+    pub(crate) fn digests(&self, engine: &Engine, post: Post) -> Digests {
+        self.digests_with(engine, post, DigestOptions::policy())
     }
 
-    pub(crate) fn digests_with(&self, post: Post, policy: Policy) -> Digests {
+    pub(crate) fn digests_with(&self, engine: &Engine, post: Post, policy: Policy) -> Digests {
         let options = DigestOptions { zone: jiff::tz::TimeZone::UTC, base_url: None, post, policy };
-        Digests::new(self.intake.clone(), self.store.clone(), options)
+        Digests::new(engine.clone(), self.intake.clone(), options)
     }
 
     /// A document of this owner that has failed once.
@@ -178,4 +178,10 @@ pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T 
         }
     };
     tokio::time::timeout(Duration::from_secs(60), asking).await.expect("it did not come")
+}
+
+/// Asks for a digest, and runs all that follows from it.
+pub(crate) async fn send(digests: &Digests, engine: &Engine) {
+    digests.open(&By::new("a test")).await.unwrap();
+    engine.run_until_idle().await.unwrap();
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redrive_engine::model::backoff::Backoff;
 use redrive_engine::model::{Code, State};
 use redrive_engine::store::{JobFilter, PageRequest};
-use redrive_engine::{Engine, Options, Policy, Schedule, WorkloadName};
+use redrive_engine::{By, Engine, Options, Policy, Schedule, WorkloadName};
 use redrive_intake::digest::DigestOptions;
 
 use super::desk::{Desk, address, at, eventually, server};
@@ -38,7 +38,7 @@ async fn two_servers_send_one_digest_also_on_the_day_the_clocks_change() {
     for _ in 0..2 {
         let engine = desk.engine_with(quick()).await;
         let nightly = Schedule::daily("02:30").unwrap().in_zone("Europe/Berlin").unwrap();
-        desk.digests(server.post()).register(&engine, nightly).await.unwrap();
+        desk.digests(&engine, server.post()).register(nightly).await.unwrap();
         running.push(engine.start());
     }
     let keeper = WorkloadName::new("redrive.schedule.digest").unwrap();
@@ -89,9 +89,9 @@ fn a_process_that_dies_between_250_and_the_mark_sends_the_same_mail_again() {
         desk.address("jane", &to, true).await;
         desk.failed(1, "jane", "a.pdf", Code::GwTimeout).await;
         let engine: Engine = desk.engine_with(quick()).await;
-        let digests = desk.digests_with(server.post(), soon());
-        digests.handle(&engine);
-        digests.open(&engine).await.unwrap();
+        let digests = desk.digests_with(&engine, server.post(), soon());
+        digests.handle();
+        digests.open(&By::new("a test")).await.unwrap();
         let running = engine.start();
         eventually(async || (server.taken(&to).len() == 1).then_some(())).await;
         running
@@ -102,7 +102,7 @@ fn a_process_that_dies_between_250_and_the_mark_sends_the_same_mail_again() {
     runtime().block_on(async {
         assert_eq!(desk.untold_records().await, 1, "nobody has marked it");
         let engine = desk.engine_with(quick()).await;
-        desk.digests_with(server.post(), soon()).handle(&engine);
+        desk.digests_with(&engine, server.post(), soon()).handle();
         let running = engine.start();
         eventually(async || (desk.untold_records().await == 0).then_some(())).await;
         running.drain().await;
