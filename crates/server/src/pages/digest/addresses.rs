@@ -73,7 +73,7 @@ async fn show(app: &App, typed: &Typed, flaw: Option<&str>) -> Result<Response, 
         @if list.is_empty() {
             div.empty { p { "There is no address yet: nobody would be told by mail." } }
         } @else {
-            table.plain-table.stacks {
+            table.plain-table.stacks.who {
                 thead { tr { th scope="col" { "Owner" } th scope="col" { "Address" } th scope="col" { "Acts" } } }
                 tbody { @for one in &list { (row(one)) } }
             }
