@@ -8,6 +8,7 @@ mod audit;
 pub mod client;
 mod dead;
 mod desk;
+mod digest;
 mod failure;
 mod fetch;
 mod group;
@@ -27,6 +28,10 @@ pub use dead::{
 pub use desk::{
     Act, ActList, Because, BreakerDetail, BreakerList, HoldTarget, Simulate, Simulated, TargetHold,
     TriedPolicy, Worker, WorkerList,
+};
+pub use digest::{
+    Delivery, DeliveryList, DigestReply, DigestRequest, Notification, NotificationList, OwnerDigest,
+    WhichNotification,
 };
 pub use failure::FailureEntry;
 pub use fetch::{

@@ -1,6 +1,7 @@
 //! The command line. Flags of settings come from the table of settings.
 
 mod dead;
+mod digest;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub(crate) use dead::{Dead, Form, WhichDead};
+pub(crate) use digest::{Digest, Notifications, One as OneAddress};
 
 use crate::settings::Flags;
 use crate::settings::table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
@@ -57,6 +59,12 @@ pub(crate) enum Command {
     /// Look at the dead letters of a server: jobs that policy gave up on
     #[command(subcommand)]
     Dead(Dead),
+    /// Look at what owners of failed PDFs would be told, tell it now, and see how that went
+    #[command(subcommand)]
+    Digest(Digest),
+    /// Say who gets digests, by which address
+    #[command(subcommand)]
+    Notifications(Notifications),
     /// Say what a failure code means, or why a job is where it is, and what to do about it
     Explain(Explain),
     /// See the settings, check them, or write a file to start from

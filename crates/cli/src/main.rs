@@ -43,6 +43,8 @@ fn main() -> std::process::ExitCode {
         Command::Fetch(fetch) => command::fetch::run(shared, &fetch),
         Command::Jobs(jobs) => command::jobs::run(shared, &jobs),
         Command::Dead(dead) => command::dead::run(shared, &dead),
+        Command::Digest(digest) => command::digest::run(shared, &digest),
+        Command::Notifications(what) => command::notifications::run(shared, &what),
         Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),
         Command::Openapi => command::shell::openapi(),

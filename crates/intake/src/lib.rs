@@ -12,6 +12,7 @@
 mod analysis;
 mod cleaner;
 mod command;
+pub mod digest;
 mod input;
 mod layout;
 mod mover;

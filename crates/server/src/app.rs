@@ -7,6 +7,7 @@ use axum::Router;
 use redrive_blob::Blobs;
 use redrive_convert::Gateway;
 use redrive_engine::Engine;
+use redrive_intake::digest::Digests;
 use redrive_model::breaker::Mode;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -42,6 +43,8 @@ pub struct AppParts {
     pub gateway: Option<Gateway>,
     /// What it takes to fetch; without it the routes of fetch say that this server does not.
     pub fetch: Option<FetchParts>,
+    /// What owners of intake's documents are told; without it the routes of digests say that this server has no intake.
+    pub digests: Option<Digests>,
     /// What breakers do with jobs while they are open, to show it.
     pub breaker_mode: Mode,
     /// How people reach this server. With https cookies are `__Host-` and Secure.
@@ -68,6 +71,7 @@ struct Inner {
     slots: Slots,
     jar: Jar,
     disk: Arc<Disk>,
+    digests: Option<Digests>,
     operators: Operators,
     public_url: Option<Url>,
     limits: Limits,
@@ -90,6 +94,7 @@ impl App {
             meters: Meters::new(&limits),
             slots: Slots::new(&limits),
             jar: Jar::new(secure),
+            digests: parts.digests,
             operators: parts.operators,
             desk,
             known_sources: Sources::new(parts.sources.clone()),
@@ -195,6 +200,10 @@ impl App {
     #[must_use]
     pub fn disk(&self) -> &Arc<Disk> {
         &self.0.disk
+    }
+
+    pub(crate) fn digests(&self) -> Option<&Digests> {
+        self.0.digests.as_ref()
     }
 
     pub(crate) fn operators(&self) -> &Operators {

@@ -13,6 +13,7 @@ mod csrf;
 mod dead;
 mod deadline;
 mod desk;
+mod digest;
 mod disk;
 mod download;
 mod failures;

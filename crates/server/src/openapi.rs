@@ -64,6 +64,12 @@ use crate::routes::{Access, RouteInfo};
         crate::desk::workers::list,
         crate::dead::list,
         crate::dead::one,
+        crate::digest::send::post,
+        crate::digest::send::deliveries,
+        crate::digest::notifications::list,
+        crate::digest::notifications::replace,
+        crate::digest::notifications::add,
+        crate::digest::notifications::remove,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -204,7 +210,9 @@ mod tests {
             assert_eq!(says("403", "FORBIDDEN"), own || path == "/api/download.zip", "{method} {path}");
             // What an operator names may not be there; a target may be held before anybody has called it.
             let of_operators = route.access == Access::Operator && path.contains('{');
+            let removes = (method, path) == (&Method::DELETE, "/api/notifications");
             let named = own
+                || removes
                 || of_operators && !path.ends_with("/hold")
                 || (method, path) == (&Method::POST, "/api/replays");
             assert_eq!(says("404", "NOT_FOUND"), named, "{method} {path}");

@@ -6,14 +6,14 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 
 use crate::app::App;
 use crate::desk::{acts, breakers, groups, letters, replays, simulate, workers};
 use crate::rates::Kind;
 use crate::{
-    auditor, dead, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator,
-    pages, pulse, rates, upload, zip,
+    auditor, dead, deadline, digest, download, failures, feed, fetch, health, jobs, mappings, openapi,
+    operator, pages, pulse, rates, upload, zip,
 };
 
 /// Who may use a route.
@@ -139,6 +139,12 @@ fn table() -> Vec<Row> {
         slow(row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate))),
         row(Method::GET, "/api/audit", Operator, look, get(acts::list)),
         slow(row(Method::GET, "/api/auditor", Operator, look, get(auditor::look))),
+        row(Method::POST, "/api/digest", Operator, act, post(digest::post)),
+        row(Method::GET, "/api/deliveries", Operator, look, get(digest::deliveries)),
+        row(Method::GET, "/api/notifications", Operator, look, get(digest::list)),
+        row(Method::PUT, "/api/notifications", Operator, act, put(digest::replace)),
+        row(Method::POST, "/api/notifications", Operator, act, post(digest::add)),
+        row(Method::DELETE, "/api/notifications", Operator, act, delete(digest::remove)),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]
 }

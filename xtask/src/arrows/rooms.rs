@@ -95,9 +95,9 @@ const ROOMS: &[Room] = &[
     Room {
         name: SERVER,
         // Uploads are conversions: they need the workload's input and the places of its files. Manifests are fetches, and
-        // dead letters travel as fetch's messages. Other workloads it does not know.
-        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT, FETCH],
-        tests_use: &[SQLITE, POSTGRES, GATEWAY, INTAKE, NOTIFY],
+        // dead letters travel as fetch's messages. Digests are shown and asked for in intake's words.
+        uses: &[MODEL, STORE, ENGINE, API, DOOR, BLOB, CONVERT, FETCH, INTAKE],
+        tests_use: &[SQLITE, POSTGRES, GATEWAY, NOTIFY],
     },
     Room {
         name: CLI,

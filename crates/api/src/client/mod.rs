@@ -4,6 +4,7 @@
 //! holds a URL: it may hold a password.
 
 mod dead;
+mod digest;
 mod error;
 mod events;
 mod fetch;

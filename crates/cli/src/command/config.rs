@@ -137,6 +137,8 @@ fn literal(setting: &Setting) -> String {
         | Kind::Networks
         | Kind::Ports
         | Kind::Places
+        | Kind::Clock
+        | Kind::Zone
         | Kind::Text => format!("{default:?}"),
     }
 }

@@ -58,6 +58,9 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     println!("store    {}", store::describe(&place));
     println!("files    {} and {}", serving.uploads, serving.results);
     println!("fetched  {}", serving.fetching.to);
+    if let Some(digesting) = &serving.digesting {
+        println!("digest   {digesting}");
+    }
     println!("gateway  {}", wired.gateway_words);
     println!("metrics  http://{}/metrics", counted.local_addr()?);
     let code = operators.one_time_code().map_err(no_operators)?;
@@ -75,6 +78,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
             places: wired.fetches.places,
             pools: wired.fetches.pools,
         }),
+        digests: wired.digests,
         breaker_mode: serving.work.breakers.mode(),
         public_url: serving.public_url,
         operators,

@@ -67,6 +67,8 @@ const fn value_name(kind: Kind) -> &'static str {
         Kind::Networks => "NETWORKS",
         Kind::Ports => "PORTS",
         Kind::Places => "PLACES",
+        Kind::Clock => "TIME",
+        Kind::Zone => "ZONE",
         Kind::Text => "TEXT",
     }
 }

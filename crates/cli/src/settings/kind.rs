@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use jiff::tz::TimeZone;
 use redrive_blob::Location;
+use redrive_model::schedule::Schedule;
 use redrive_model::{redact, text};
 
 use super::StoreUrl;
@@ -30,6 +32,8 @@ pub(super) fn accepts(kind: Kind, text: &str) -> bool {
         Kind::Networks => networks(text).is_some(),
         Kind::Ports => ports(text).is_some(),
         Kind::Places => places(text).is_some(),
+        Kind::Clock => clock(text).is_some(),
+        Kind::Zone => zone(text).is_some(),
     }
 }
 
@@ -52,6 +56,8 @@ pub(super) fn shown(setting: &Setting, value: &str) -> String {
         | Kind::OneOf(_)
         | Kind::Networks
         | Kind::Ports
+        | Kind::Clock
+        | Kind::Zone
         | Kind::Text => value.to_owned(),
     };
     text::one_line(&plain, 200, false)
@@ -86,6 +92,16 @@ pub(super) fn places(text: &str) -> Option<Vec<Location>> {
     list(text, |part| part.parse().ok())
 }
 
+/// One time of day.
+pub(super) fn clock(text: &str) -> Option<Schedule> {
+    Schedule::daily(text).ok().filter(|_| !text.contains(','))
+}
+
+/// A time zone by its name.
+pub(super) fn zone(text: &str) -> Option<TimeZone> {
+    TimeZone::get(text).ok()
+}
+
 /// What stands between commas.
 fn list<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(read).collect()
@@ -113,6 +129,20 @@ mod tests {
         assert_eq!(time(Unit::Seconds, "1e-3"), Some(Duration::from_millis(1)));
         for odd in ["-1", "NaN", "inf", "1e300", "", "5s"] {
             assert_eq!(time(Unit::Days, odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_digest_has_one_time_of_day_in_a_zone_that_exists() {
+        for good in ["23:55", "0:05", "07:30:15"] {
+            assert!(clock(good).is_some(), "{good}");
+        }
+        for bad in ["", "24:00", "23:60", "11 pm", "08:00,20:00", "2355"] {
+            assert!(clock(bad).is_none(), "{bad}");
+        }
+        assert!(zone("Europe/Berlin").is_some() && zone("UTC").is_some());
+        for bad in ["", "Berlin", "Mars/Olympus", "../etc/passwd"] {
+            assert!(zone(bad).is_none(), "{bad}");
         }
     }
 

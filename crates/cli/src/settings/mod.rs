@@ -1,6 +1,7 @@
 //! Settings: flags > environment > `redrive.toml` > defaults, all from one table. The one home of the environment.
 
 mod breakers;
+mod digesting;
 mod fetching;
 mod file;
 mod flags;
@@ -18,6 +19,7 @@ use crate::exit::Stop;
 use crate::logs;
 
 pub(crate) use breakers::Breakers;
+pub(crate) use digesting::Digesting;
 pub(crate) use fetching::Fetching;
 pub(crate) use file::{FILE, lower};
 pub(crate) use flags::Flags;

@@ -4,8 +4,8 @@
 //! uses nothing, because `xtask` reads this same file to write the page.
 
 use Kind::{
-    Address, Bytes, Count, Database, Folder, Networks, OneOf, Place, Places, Ports, Positive, Share, Text,
-    Time, Url,
+    Address, Bytes, Clock, Count, Database, Folder, Networks, OneOf, Place, Places, Ports, Positive, Share,
+    Text, Time, Url, Zone,
 };
 
 /// Who uses a setting: a sum of these. 0 is nobody yet.
@@ -62,6 +62,10 @@ pub(crate) enum Kind {
     Ports,
     /// Folders and buckets, with commas.
     Places,
+    /// A time of day.
+    Clock,
+    /// A time zone.
+    Zone,
     /// Anything.
     Text,
 }
@@ -98,6 +102,8 @@ impl Kind {
             Networks => "addresses or networks such as 10.0.0.0/8, with commas between them".to_owned(),
             Ports => "port numbers with commas between them, such as 80,443".to_owned(),
             Places => "folders, file:///path or s3://bucket/prefix, with commas between them".to_owned(),
+            Clock => "a time of day such as 23:55".to_owned(),
+            Zone => "the name of a time zone such as Europe/Berlin or UTC".to_owned(),
             Text => "text".to_owned(),
         }
     }
@@ -204,6 +210,9 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("DOWNLOAD_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often a download is tried again"),
         set("STORAGE_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often storing is tried again; nothing is downloaded for it"),
     ]},
+    Section { title: "Intake", settings: &[
+        set("INTAKE_URL", "", Place, BOTH, "the folder or bucket into whose `queue/` people put PDFs").unset("off"),
+    ]},
     Section { title: "Workers", settings: &[
         set("WORKER_CONCURRENCY", "4", Positive, WORK, "jobs at once; in `redrive convert` twice as many as there are cores, unless set"),
         set("WORKER_LEASE_TTL_SEC", "60", seconds(false), WORK | FETCH, "how long a worker may be silent before its jobs are taken back"),
@@ -227,6 +236,12 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("XML_TTL_DAYS", "30", days(), BOTH, "how long a result is kept"),
         set("RETENTION_INTERVAL_SEC", "3600", seconds(false), BOTH, "how often it is looked for what is too old"),
     ]},
+    Section { title: "Digest", settings: &[
+        set("DIGEST_AT", "23:55", Clock, BOTH, "when owners of failed PDFs are told, each day"),
+        set("DIGEST_TZ", "UTC", Zone, BOTH, "in which time zone that is, and times in mails are"),
+        set("SMTP_URL", "", Text, BOTH, "the mail server: `smtps://user:password@host`, `smtp://user:password@host:587`, or `smtp://host?tls=none` without encryption").unset("digests are written to files under `reports/digest/` of `INTAKE_URL`").secret(),
+        set("MAIL_FROM", "", Text, BOTH, "who sends, such as `Redrive <redrive@example.org>`").unset("digests are written to files"),
+    ]},
     Section { title: "Commands and logs", settings: &[
         set("REDRIVE_URL", "", Url, CLIENT | CONVERT | FETCH, "the server that commands talk to").unset("the one that runs on `DATA_DIR`, as `DATA_DIR/server.json` says"),
         set("LOG_FORMAT", "", OneOf(&["text", "json"]), LOGS, "how log lines look").unset("`text` on a terminal and for `convert` and `fetch`, else `json`"),
@@ -237,15 +252,10 @@ pub(crate) const SECTIONS: &[Section] = &[
     ]},
     Section { title: "Not used yet", settings: &[
         set("CIRCUIT_PROBE", "job", OneOf(&["job", "health"]), NOBODY, "what tries first after the breaker's cool-down"),
-        set("INTAKE_URL", "", Text, NOBODY, "intake: the folder or bucket").unset("off"),
         set("INTAKE_COMMAND", "", Text, NOBODY, "intake: what is run for a file").unset("convert"),
         set("INTAKE_INTERVAL_SEC", "120", seconds(false), NOBODY, "intake: how often it looks"),
         set("INTAKE_MAX_IN_FLIGHT", "10", Positive, NOBODY, "intake: files at once"),
         set("INTAKE_MAX_RETRIES", "3", Count, NOBODY, "intake: retries of a file"),
-        set("DIGEST_AT", "23:55", Text, NOBODY, "digest: when it is sent"),
-        set("DIGEST_TZ", "UTC", Text, NOBODY, "digest: in which time zone"),
-        set("SMTP_URL", "", Text, NOBODY, "digest: the mail server").unset("digests are written to files").secret(),
-        set("MAIL_FROM", "", Text, NOBODY, "digest: who sends it").unset("digests are written to files"),
         set("WEBHOOK_URL", "", Url, NOBODY, "webhook: who is told").unset("nobody"),
         set("WEBHOOK_SECRET", "", Text, NOBODY, "webhook: what messages are signed with").unset("nobody is told").secret(),
     ]},

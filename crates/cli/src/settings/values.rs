@@ -7,8 +7,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use jiff::tz::TimeZone;
 use redrive_blob::Location;
 use redrive_fetch::PoolOptions;
+use redrive_model::schedule::Schedule;
 use url::Url;
 
 use super::table::{Kind, Setting, Use};
@@ -215,6 +217,16 @@ impl Values {
         Ok(self.optional(name, kind::places)?.unwrap_or_default())
     }
 
+    pub(super) fn zone(&self, name: &str) -> Result<TimeZone, Stop> {
+        self.get(name, kind::zone)
+    }
+
+    /// Each day at the time that one setting says, in the zone that another says.
+    pub(super) fn daily(&self, at: &str, zone: &str) -> Result<Schedule, Stop> {
+        let schedule = self.get(at, kind::clock)?;
+        self.get(zone, |name| schedule.in_zone(name).ok())
+    }
+
     /// Proxies, as the file has them.
     pub(crate) fn pools(&self) -> &BTreeMap<String, PoolOptions> {
         &self.pools
@@ -278,9 +290,9 @@ mod tests {
 
     #[test]
     fn what_is_not_used_yet_and_what_is_nearly_ours_is_warned_about() {
-        let values = values(&[], &[("RETRY_MAX_ATTEMPT", "5"), ("HOME", "/")], "digest_at = 'x'\n");
+        let values = values(&[], &[("RETRY_MAX_ATTEMPT", "5"), ("HOME", "/")], "webhook_url = 'http://x'\n");
         let warnings = values.warnings().join("\n");
-        assert!(warnings.contains("DIGEST_AT (") && warnings.contains("is not used yet"), "{warnings}");
+        assert!(warnings.contains("WEBHOOK_URL (") && warnings.contains("is not used yet"), "{warnings}");
         assert!(warnings.contains("did you mean RETRY_MAX_ATTEMPTS?"), "{warnings}");
         assert_eq!(warnings.lines().count(), 2, "{warnings}");
     }

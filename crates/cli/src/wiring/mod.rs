@@ -1,5 +1,6 @@
 //! Store, engine, files and gateway put together, for a server and for a worker alike.
 
+mod digest;
 pub(crate) mod fetch;
 mod sink;
 
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use redrive_blob::{Blobs, Location};
 use redrive_convert::{Convert, Gateway, GatewayOptions, Retention};
 use redrive_engine::{Engine, Options};
+use redrive_intake::digest::Digests;
 use tokio::sync::watch;
 use url::Url;
 
@@ -21,6 +23,8 @@ pub(crate) struct Wired {
     pub(crate) sources: Arc<dyn Blobs>,
     pub(crate) results: Arc<dyn Blobs>,
     pub(crate) fetches: fetch::Fetches,
+    /// What tells owners about their PDFs, where there is intake.
+    pub(crate) digests: Option<Digests>,
     pub(crate) gateway: Gateway,
     /// What people are told about the gateway.
     pub(crate) gateway_words: String,
@@ -34,7 +38,7 @@ pub(crate) async fn wire(
     name: &str,
     stopped: watch::Receiver<bool>,
 ) -> Result<Wired, Stop> {
-    let store = store::open(place).await?;
+    let store::Opened { jobs: store, documents } = store::open(place).await?;
     let work = &serving.work;
     let options = Options {
         name: name.to_owned(),
@@ -63,11 +67,21 @@ pub(crate) async fn wire(
     };
     let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
     fetch::retention(&engine, &store, &fetches, serving.retention.every).await?;
+    let digests = match &serving.digesting {
+        Some(digesting) => {
+            let base = serving.public_url.as_ref();
+            Some(digest::register(&engine, &documents, digesting, base, (place, values)).await?)
+        }
+        None => None,
+    };
+    if name == "serve" && digests.is_none() {
+        digest::forget(&engine).await?;
+    }
     sink::register(&engine, serving.nats.as_ref(), fetch::destinations(fetching)).await?;
     if name == "serve" && serving.nats.is_none() {
         sink::forget(&engine).await?;
     }
-    Ok(Wired { engine, sources, results, fetches, gateway, gateway_words })
+    Ok(Wired { engine, sources, results, fetches, digests, gateway, gateway_words })
 }
 
 /// A client of the gateway at this address.

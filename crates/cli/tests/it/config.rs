@@ -45,6 +45,7 @@ fn secrets_are_masked_wherever_values_are_printed() {
         ("AWS_SECRET_ACCESS_KEY", "canary-2"),
         ("DATABASE_URL", "postgres://who:canary-3@db/jobs"),
         ("GATEWAY_URL", "ftp://who:canary-4@gw"),
+        ("SMTP_URL", "smtps://who:canary-5@mail.example"),
     ];
     for args in [&["config", "show"][..], &["config", "show", "--json"], &["config", "check"], &["migrate"]] {
         let (_, shown, said) = run_in(folder.path(), args, &environment);
@@ -138,11 +139,12 @@ fn a_named_file_is_read_and_must_be_there() {
 #[test]
 fn what_is_nearly_ours_or_not_used_yet_is_warned_about_and_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let environment = [("RETRY_MAX_ATTEMPT", "5"), ("SMTP_URL", "smtp://u:canary@m")];
+    let environment = [("RETRY_MAX_ATTEMPT", "5"), ("WEBHOOK_SECRET", "canary")];
     let (code, _, said) = run_in(folder.path(), &["config", "check"], &environment);
     assert_eq!(code, Some(0), "{said}");
     assert!(
-        said.contains("did you mean RETRY_MAX_ATTEMPTS?") && said.contains("SMTP_URL (env) is not used yet"),
+        said.contains("did you mean RETRY_MAX_ATTEMPTS?")
+            && said.contains("WEBHOOK_SECRET (env) is not used yet"),
         "{said}"
     );
     let (code, _, said) = run_in(folder.path(), &["migrate"], &environment);

@@ -13,6 +13,7 @@ mod bench;
 mod config;
 mod convert;
 mod dead;
+mod digest;
 mod disk;
 mod doctor;
 mod explain;

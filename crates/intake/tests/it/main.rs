@@ -4,12 +4,14 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     reason = "tests: a broken expectation is a failed test"
 )]
 
 mod bench;
 mod commands;
 mod crashes;
+mod digest;
 mod failures;
 mod gateway;
 mod parts;

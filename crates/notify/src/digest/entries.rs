@@ -49,7 +49,7 @@ impl Kind {
             Self::New => "Failed since the last digest. They are tried again by themselves.",
             Self::Still => "Failed before, and failed again. They are tried again by themselves.",
             Self::Recovered => "Failed before, and are done now. There is nothing to do.",
-            Self::Dead => "Not tried again by themselves. The files are kept.",
+            Self::Dead => "Not tried again by themselves. No file is deleted.",
         }
     }
 }

@@ -13,4 +13,4 @@ mod settings;
 pub use error::{MailError, Refused, Sent, Step};
 pub use message::Mail;
 pub use send::Mailer;
-pub use settings::{Encryption, MailSettings, Secret, SettingsError};
+pub use settings::{Encryption, MailSettings, Secret, SettingsError, plain_address};

@@ -155,6 +155,13 @@ fn user(url: &Url) -> Result<Option<(String, Secret)>, SettingsError> {
     }
 }
 
+/// A mail address without a name, as it is kept: its domain as machines write it. Nothing for what is none.
+#[must_use]
+pub fn plain_address(text: &str) -> Option<String> {
+    let mailbox = mailbox(text)?;
+    (mailbox.name.is_none() && !text.contains('<')).then(|| mailbox.email.to_string())
+}
+
 /// A mailbox with a domain that every server understands.
 pub(super) fn mailbox(text: &str) -> Option<Mailbox> {
     let text = text.trim();

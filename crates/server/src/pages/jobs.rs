@@ -38,7 +38,10 @@ pub(super) async fn page(
         @if session.is_operator() {
             h1 { "All jobs" }
             form.signed method="post" action="/sign-out" {
-                p.fine { "You are signed in as an operator: these are the jobs of everybody." }
+                p.fine {
+                    "You are signed in as an operator: these are the jobs of everybody."
+                    @if app.digests().is_some() { " " a href="/digest" { "Digest" } " " a href="/notifications" { "Who gets it" } }
+                }
                 button.quiet { "Sign out" }
             }
         } @else {

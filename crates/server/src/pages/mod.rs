@@ -10,6 +10,7 @@
 mod acts;
 mod assets;
 mod banner;
+mod digest;
 mod docs;
 mod failures;
 mod fetch;
@@ -50,7 +51,7 @@ const REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// Every page, piece of a page and act.
 pub(crate) fn table() -> Vec<Row> {
-    use Access::{Everybody, Owner, Session};
+    use Access::{Everybody, Operator, Owner, Session};
     let (look, act) = (Kind::Look, Kind::Act);
     vec![
         Row::new(Method::GET, "/", Session, look, get(upload::page)),
@@ -66,6 +67,11 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/fetch/{id}", Owner, look, get(fetch::batch)),
         Row::new(Method::POST, "/fetch/{id}/retry", Owner, act, post(fetch::retry)),
         Row::new(Method::POST, "/fetch/{id}/cancel", Owner, act, post(fetch::cancel)),
+        Row::new(Method::GET, "/digest", Operator, look, get(digest::outlook)),
+        Row::new(Method::POST, "/digest", Operator, act, post(digest::send)),
+        Row::new(Method::GET, "/digest/mail", Operator, look, get(digest::mail)),
+        Row::new(Method::GET, "/notifications", Operator, look, get(digest::addresses)),
+        Row::new(Method::POST, "/notifications", Operator, act, post(digest::change)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
         Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),

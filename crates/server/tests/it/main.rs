@@ -12,6 +12,7 @@ mod client;
 mod dead;
 mod deadline;
 mod desk;
+mod digest;
 mod download;
 mod fetch;
 mod gateway;

@@ -10,9 +10,11 @@ use redrive_engine::{Engine, JobId, Options, Policy};
 use redrive_fetch::{
     Canceller, Destinations, ManifestLimits, ManifestOptions, Manifests, Place, Places, Unpacker,
 };
+use redrive_intake::digest::{DigestOptions, Digests, Post};
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::Mode;
 use redrive_server::{App, AppParts, DoorLimits, FetchParts, Limits, Operators};
+use redrive_store::intake::IntakeStore;
 use redrive_store_sqlite::SqliteStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -50,6 +52,7 @@ pub(crate) struct Setup {
     pub(crate) works: bool,
     pub(crate) has_gateway: bool,
     pub(crate) fetches: bool,
+    pub(crate) takes_in: bool,
     pub(crate) pools: Arc<redrive_fetch::Pools>,
     pub(crate) manifest_limits: ManifestLimits,
     pub(crate) manifest_seam: Arc<dyn redrive_blob::Seam>,
@@ -59,6 +62,7 @@ pub(crate) struct Setup {
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) engine: Engine,
+    pub(crate) intake: Arc<dyn IntakeStore>,
     pub(crate) gateway: FakeGateway,
     pub(crate) url: String,
     pub(crate) app: App,
@@ -83,6 +87,7 @@ impl World {
             works: true,
             has_gateway: true,
             fetches: true,
+            takes_in: true,
             pools: Arc::default(),
             manifest_limits: ManifestLimits::default(),
             manifest_seam: Arc::new(redrive_blob::Seamless),
@@ -100,6 +105,7 @@ impl World {
             max_response: 64 << 20,
         })
         .unwrap();
+        let intake: Arc<dyn IntakeStore> = store.clone();
         let engine = Engine::new(store, Options::default()).await.unwrap();
         let policy = Policy { backoff: Backoff::none(), ..Policy::reliability() };
         let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
@@ -129,6 +135,18 @@ impl World {
                 pools: setup.pools,
             }
         });
+        let reports: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("intake")).await.unwrap());
+        let digests = setup.takes_in.then(|| {
+            let options = DigestOptions {
+                zone: jiff::tz::TimeZone::UTC,
+                base_url: None,
+                post: Post::Files(reports),
+                policy: DigestOptions::policy(),
+            };
+            let digests = Digests::new(engine.clone(), intake.clone(), options);
+            digests.handle();
+            digests
+        });
         let (operators, made) = Operators::open(&engine, Some(TOKEN)).await.unwrap();
         assert_eq!(made, None, "it was given");
         let running = setup.works.then(|| engine.start());
@@ -138,6 +156,7 @@ impl World {
             results,
             gateway: setup.has_gateway.then_some(gateway),
             fetch,
+            digests,
             breaker_mode: Mode::Hold,
             operators: operators.clone(),
             public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),
@@ -154,6 +173,7 @@ impl World {
         let world = Self {
             folder,
             engine,
+            intake,
             gateway: fake,
             url,
             app,

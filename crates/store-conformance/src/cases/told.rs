@@ -1,6 +1,6 @@
 //! What failed of documents, who was told, and where to.
 
-use redrive_model::{Code, JobId, LeaseToken};
+use redrive_model::{Code, JobId, LeaseToken, Timestamp};
 use redrive_store::PageRequest;
 use redrive_store::intake::{
     Delivery, DeliveryState, DocumentChange, FailureRecord, Notification, RecordFilter, Stage, Told, ToldNow,
@@ -66,6 +66,19 @@ pub async fn failure_records_are_kept_and_found(h: &dyn Harness) {
     }
 }
 
+fn delivery(key: &str, at: Timestamp) -> Delivery {
+    Delivery {
+        key: key.into(),
+        owner: "jane".into(),
+        address: "jane@example.org".into(),
+        state: DeliveryState::Sent,
+        tries: 1,
+        error: None,
+        documents: 1,
+        at,
+    }
+}
+
 /// What is new is told once; what comes while it is being told is told the next time; what is done after it was told is told too.
 pub async fn an_owner_is_told_what_is_new_and_what_recovered(h: &dyn Harness) {
     let (k, intake) = (Kit::new(h), h.intake());
@@ -82,18 +95,23 @@ pub async fn an_owner_is_told_what_is_new_and_what_recovered(h: &dyn Harness) {
     let upto = k.now().await;
     k.advance(secs(1)).await;
     intake.note_failure(record(&k, a, 2, 2).await).await.unwrap();
-    intake.mark_told(vec![ToldNow { document: a, told: Told::Failing, upto }]).await.unwrap();
+    let by = delivery("first", k.now().await);
+    let tell = async |told: Told, upto: Timestamp| {
+        intake.mark_told(vec![ToldNow { document: a, told, upto }], by.clone()).await.unwrap();
+    };
+    tell(Told::Failing, upto).await;
+    assert_eq!(intake.delivery("first").await.unwrap(), Some(by.clone()), "noted with what it told");
     let again = intake.untold("jane", 10).await.unwrap();
     assert_eq!((again[0].failures, again[0].document.told), (1, Some(Told::Failing)), "it came in between");
     let now = k.now().await;
-    intake.mark_told(vec![ToldNow { document: a, told: Told::Failing, upto: now }]).await.unwrap();
+    tell(Told::Failing, now).await;
     assert!(intake.untold_owners().await.unwrap().is_empty(), "nothing changed, nothing is told");
     let notified = RecordFilter { notified: Some(true), ..RecordFilter::default() };
     assert_eq!(intake.failure_records(notified, PageRequest::default()).await.unwrap().rows.len(), 2);
     intake.change_document(a, LeaseToken(1), DocumentChange::stage(Stage::Done)).await.unwrap();
     let recovered = intake.untold("jane", 10).await.unwrap();
     assert_eq!((recovered.len(), recovered[0].failures, recovered[0].document.stage), (1, 0, Stage::Done));
-    intake.mark_told(vec![ToldNow { document: a, told: Told::Recovered, upto: now }]).await.unwrap();
+    tell(Told::Recovered, now).await;
     assert!(intake.untold_owners().await.unwrap().is_empty());
 }
 

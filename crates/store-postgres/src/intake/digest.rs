@@ -3,8 +3,9 @@
 use redrive_model::instant;
 use redrive_store::intake::{Delivery, DeliveryState, DigestItem, Notification, ToldNow};
 use redrive_store::{Behind, Page};
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{Postgres, Row};
 
 use super::document;
 use crate::row;
@@ -27,7 +28,7 @@ pub(super) async fn untold(inner: &Inner, owner: &str, limit: usize) -> sqlx::Re
     rows.iter().map(read).collect()
 }
 
-pub(super) async fn tell(inner: &Inner, told: &[ToldNow]) -> sqlx::Result<()> {
+pub(super) async fn tell(inner: &Inner, told: &[ToldNow], by: &Delivery) -> sqlx::Result<()> {
     let mut tx = inner.pool.begin().await?;
     for told in told {
         let records = sqlx::query(inner.sql.tell_records.text()).bind(told.document.as_uuid());
@@ -35,6 +36,7 @@ pub(super) async fn tell(inner: &Inner, told: &[ToldNow]) -> sqlx::Result<()> {
         let document = sqlx::query(inner.sql.tell_document.text()).bind(told.document.as_uuid());
         document.bind(told.told.as_str()).execute(&mut *tx).await?;
     }
+    note(inner, by).execute(&mut *tx).await?;
     tx.commit().await
 }
 
@@ -52,15 +54,18 @@ fn read_delivery(r: &PgRow) -> sqlx::Result<Delivery> {
 }
 
 pub(super) async fn note_delivery(inner: &Inner, delivery: &Delivery) -> sqlx::Result<()> {
-    let query = sqlx::query(inner.sql.note_delivery.text())
+    note(inner, delivery).execute(&inner.pool).await.map(drop)
+}
+
+fn note<'q>(inner: &'q Inner, delivery: &'q Delivery) -> Query<'q, Postgres, PgArguments> {
+    sqlx::query(inner.sql.note_delivery.text())
         .bind(&delivery.key)
         .bind(&delivery.owner)
         .bind(&delivery.address)
         .bind(delivery.state.as_str())
         .bind(i64::from(delivery.tries))
         .bind(&delivery.error)
-        .bind(i64::try_from(delivery.documents).unwrap_or(i64::MAX));
-    query.execute(&inner.pool).await.map(drop)
+        .bind(i64::try_from(delivery.documents).unwrap_or(i64::MAX))
 }
 
 pub(super) async fn delivery(inner: &Inner, key: &str) -> sqlx::Result<Option<Delivery>> {

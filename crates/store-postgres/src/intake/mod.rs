@@ -91,8 +91,8 @@ impl IntakeStore for PostgresStore {
         repeating!(digest::untold(self.inner(), owner, limit))
     }
 
-    async fn mark_told(&self, told: Vec<ToldNow>) -> Result<()> {
-        repeating!(digest::tell(self.inner(), &told))
+    async fn mark_told(&self, told: Vec<ToldNow>, by: Delivery) -> Result<()> {
+        repeating!(digest::tell(self.inner(), &told, &by))
     }
 
     async fn note_delivery(&self, delivery: Delivery) -> Result<()> {

@@ -97,8 +97,12 @@ impl IntakeStore for SqliteStore {
         self.read(move |conn| digest::untold(conn, &owner, limit)).await
     }
 
-    async fn mark_told(&self, told: Vec<ToldNow>) -> Result<()> {
-        self.write(Undo::Savepoint, move |tx| told.iter().try_for_each(|told| digest::tell(tx, told))).await
+    async fn mark_told(&self, told: Vec<ToldNow>, by: Delivery) -> Result<()> {
+        self.write(Undo::Savepoint, move |tx| {
+            told.iter().try_for_each(|told| digest::tell(tx, told))?;
+            digest::note_delivery(tx, &by)
+        })
+        .await
     }
 
     async fn note_delivery(&self, delivery: Delivery) -> Result<()> {

@@ -81,8 +81,8 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// What an owner has not been told yet, oldest document first, at most `limit`.
     async fn untold(&self, owner: &str, limit: usize) -> Result<Vec<DigestItem>>;
 
-    /// An owner was told: records up to that instant count as notified.
-    async fn mark_told(&self, told: Vec<ToldNow>) -> Result<()>;
+    /// An owner was told: records up to that instant count as notified, and the delivery that told is noted, all or nothing.
+    async fn mark_told(&self, told: Vec<ToldNow>, by: Delivery) -> Result<()>;
 
     /// Notes how a delivery went; the same key again replaces what was noted.
     async fn note_delivery(&self, delivery: Delivery) -> Result<()>;
