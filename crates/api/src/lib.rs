@@ -9,6 +9,7 @@ pub mod client;
 mod dead;
 mod failure;
 mod fetch;
+mod intake;
 mod job;
 mod list;
 mod mapping;
@@ -25,6 +26,9 @@ pub use failure::FailureEntry;
 pub use fetch::{
     FetchBatch, FetchError, FetchList, FetchManifest, FetchProxy, FetchReply, FetchResource, FetchResources,
     FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
+};
+pub use intake::{
+    FailureRecord, FailureRecordList, InFlightCleared, IntakeLook, IntakeSettings, IntakeStatus, RecordQuery,
 };
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery, PageQuery};

@@ -1,6 +1,7 @@
 //! The command line. Flags of settings come from the table of settings.
 
 mod dead;
+mod intake;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub(crate) use dead::{Dead, Form, WhichDead};
+pub(crate) use intake::Intake;
 
 use crate::settings::Flags;
 use crate::settings::table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
@@ -51,6 +53,9 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Fetch URLs into a folder or a bucket, on its own or through a server that runs
     Fetch(Fetch),
+    /// Look at the folder or bucket into which people put PDFs, and say how it is worked on
+    #[command(subcommand)]
+    Intake(Intake),
     /// Look at the jobs of a server, and act on them
     #[command(subcommand)]
     Jobs(Jobs),

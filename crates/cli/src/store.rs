@@ -3,23 +3,37 @@
 use std::sync::Arc;
 
 use redrive_store::Store;
+use redrive_store::intake::IntakeStore;
 use redrive_store_postgres::PostgresStore;
 use redrive_store_sqlite::SqliteStore;
 
 use crate::exit::{Exit, Stop};
 use crate::settings::{Place, StoreUrl};
 
+/// One store by both of its sides: jobs, and documents.
+pub(crate) struct Opened {
+    pub(crate) jobs: Arc<dyn Store>,
+    pub(crate) documents: Arc<dyn IntakeStore>,
+}
+
+impl Opened {
+    fn new<S: Store + IntakeStore>(store: S) -> Self {
+        let store = Arc::new(store);
+        Self { jobs: store.clone(), documents: store }
+    }
+}
+
 /// Opens it and brings its schema up to date. Makes the data folder, readable by its owner alone.
-pub(crate) async fn open(place: &Place) -> Result<Arc<dyn Store>, Stop> {
+pub(crate) async fn open(place: &Place) -> Result<Opened, Stop> {
     make_folder(&place.data_dir)?;
     Ok(match &place.store {
         StoreUrl::Sqlite(path) => {
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
                 make_folder(folder)?;
             }
-            Arc::new(SqliteStore::open(path).await?)
+            Opened::new(SqliteStore::open(path).await?)
         }
-        StoreUrl::Postgres(url) => Arc::new(PostgresStore::open(url).await?),
+        StoreUrl::Postgres(url) => Opened::new(PostgresStore::open(url).await?),
     })
 }
 

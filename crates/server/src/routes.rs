@@ -6,13 +6,13 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post, put};
 
 use crate::app::App;
 use crate::rates::Kind;
 use crate::{
-    audit, dead, deadline, download, failures, feed, fetch, health, jobs, mappings, openapi, operator, pages,
-    pulse, rates, upload, zip,
+    audit, dead, deadline, download, failures, feed, fetch, health, intake, jobs, mappings, openapi,
+    operator, pages, pulse, rates, upload, zip,
 };
 
 /// Who may use a route.
@@ -119,6 +119,10 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
         slow(row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list))),
         row(Method::GET, "/api/dead-letters/{offset}", Operator, look, get(dead::one)),
+        row(Method::GET, "/api/intake", Operator, look, get(intake::one)),
+        row(Method::PUT, "/api/intake/settings", Operator, Some(Kind::Act), put(intake::change)),
+        row(Method::POST, "/api/intake/clear-in-flight", Operator, Some(Kind::Act), post(intake::clear)),
+        row(Method::GET, "/api/failure-records", Operator, look, get(intake::records)),
         slow(row(Method::GET, "/api/audit", Operator, look, get(audit::audit))),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]

@@ -7,6 +7,7 @@ mod dead;
 mod error;
 mod events;
 mod fetch;
+mod intake;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};

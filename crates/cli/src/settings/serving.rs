@@ -11,7 +11,7 @@ use redrive_model::policy::Policy;
 use redrive_server::{DoorLimits, Limits};
 use url::Url;
 
-use super::{Breakers, Fetching, Secret, Values};
+use super::{Breakers, Fetching, Intaking, Secret, Values};
 use crate::exit::{Exit, Stop};
 
 /// XML is larger than the PDF it was made from.
@@ -25,6 +25,8 @@ pub(crate) struct Serving {
     pub(crate) results: Location,
     pub(crate) work: Work,
     pub(crate) fetching: Fetching,
+    /// The folder or bucket of people, where there is one.
+    pub(crate) intaking: Option<Intaking>,
     pub(crate) retention: RetentionOptions,
     pub(crate) public_url: Option<Url>,
     pub(crate) limits: Limits,
@@ -87,6 +89,7 @@ impl Serving {
             limits,
             door: DoorLimits { drain: work.drain, ..DoorLimits::default() },
             fetching: Fetching::read(values)?,
+            intaking: Intaking::read(values)?,
             operators: Operators {
                 token: values.secret("OPERATOR_TOKEN"),
                 metrics_listen: values.number("METRICS_LISTEN")?,

@@ -203,6 +203,13 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("DOWNLOAD_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often a download is tried again"),
         set("STORAGE_RETRY_LIMIT", "3", Count, DOWNLOAD, "how often storing is tried again; nothing is downloaded for it"),
     ]},
+    Section { title: "Intake", settings: &[
+        set("INTAKE_URL", "", Place, BOTH, "the folder or bucket into whose `queue/` people put PDFs").unset("off"),
+        set("INTAKE_MAX_RETRIES", "3", Count, BOTH, "how often a PDF is tried again; `redrive intake set-max-retries` ranks above it"),
+        set("INTAKE_INTERVAL_SEC", "120", seconds(false), BOTH, "how often it is looked for new PDFs; a folder also tells by itself"),
+        set("INTAKE_MAX_IN_FLIGHT", "10", Positive, BOTH, "PDFs in work at once, in all processes together"),
+        set("INTAKE_MAPPING", "", Text, BOTH, "what is made of a PDF").unset("the gateway's first mapping"),
+    ]},
     Section { title: "Workers", settings: &[
         set("WORKER_CONCURRENCY", "4", Positive, WORK, "jobs at once; in `redrive convert` twice as many as there are cores, unless set"),
         set("WORKER_LEASE_TTL_SEC", "60", seconds(false), WORK | FETCH, "how long a worker may be silent before its jobs are taken back"),
@@ -236,11 +243,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     ]},
     Section { title: "Not used yet", settings: &[
         set("CIRCUIT_PROBE", "job", OneOf(&["job", "health"]), NOBODY, "what tries first after the breaker's cool-down"),
-        set("INTAKE_URL", "", Text, NOBODY, "intake: the folder or bucket").unset("off"),
         set("INTAKE_COMMAND", "", Text, NOBODY, "intake: what is run for a file").unset("convert"),
-        set("INTAKE_INTERVAL_SEC", "120", seconds(false), NOBODY, "intake: how often it looks"),
-        set("INTAKE_MAX_IN_FLIGHT", "10", Positive, NOBODY, "intake: files at once"),
-        set("INTAKE_MAX_RETRIES", "3", Count, NOBODY, "intake: retries of a file"),
         set("DIGEST_AT", "23:55", Text, NOBODY, "digest: when it is sent"),
         set("DIGEST_TZ", "UTC", Text, NOBODY, "digest: in which time zone"),
         set("SMTP_URL", "", Text, NOBODY, "digest: the mail server").unset("digests are written to files").secret(),

@@ -1,6 +1,7 @@
 //! Store, engine, files and gateway put together, for a server and for a worker alike.
 
 pub(crate) mod fetch;
+mod intake;
 mod sink;
 
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(crate) struct Wired {
     pub(crate) sources: Arc<dyn Blobs>,
     pub(crate) results: Arc<dyn Blobs>,
     pub(crate) fetches: fetch::Fetches,
+    /// What tells about the folder or bucket of people, where there is one.
+    pub(crate) intake: Option<redrive_server::IntakeParts>,
     pub(crate) gateway: Gateway,
     /// What people are told about the gateway.
     pub(crate) gateway_words: String,
@@ -34,7 +37,7 @@ pub(crate) async fn wire(
     name: &str,
     stopped: watch::Receiver<bool>,
 ) -> Result<Wired, Stop> {
-    let store = store::open(place).await?;
+    let store::Opened { jobs: store, documents } = store::open(place).await?;
     let work = &serving.work;
     let options = Options {
         name: name.to_owned(),
@@ -63,11 +66,23 @@ pub(crate) async fn wire(
     };
     let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
     fetch::retention(&engine, &store, &fetches, serving.retention.every).await?;
+    let intake = match &serving.intaking {
+        Some(intaking) => {
+            let (most, every) = (work.convert.max_result, serving.retention.every);
+            let parts =
+                intake::register(&engine, &documents, intaking, &gateway, most, every, (place, values));
+            Some(parts.await?)
+        }
+        None => None,
+    };
+    if name == "serve" && intake.is_none() {
+        intake::forget(&engine).await?;
+    }
     sink::register(&engine, serving.nats.as_ref()).await?;
     if name == "serve" && serving.nats.is_none() {
         sink::forget(&engine).await?;
     }
-    Ok(Wired { engine, sources, results, fetches, gateway, gateway_words })
+    Ok(Wired { engine, sources, results, fetches, intake, gateway, gateway_words })
 }
 
 /// A client of the gateway at this address.

@@ -14,6 +14,7 @@ mod deadline;
 mod download;
 mod fetch;
 mod gateway;
+mod intake;
 mod jobs;
 mod limits;
 mod operators;

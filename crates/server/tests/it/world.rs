@@ -12,7 +12,7 @@ use redrive_fetch::{
 };
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::Mode;
-use redrive_server::{App, AppParts, DoorLimits, FetchParts, Limits, Operators};
+use redrive_server::{App, AppParts, DoorLimits, FetchParts, IntakeParts, Limits, Operators};
 use redrive_store_sqlite::SqliteStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -23,6 +23,8 @@ use crate::gateway::FakeGateway;
 use crate::place::Watched;
 
 /// Two mappings, the first is the default.
+/// The folder of people, as its rows name it.
+pub(crate) const ROOT: &str = "file:///srv/intake";
 pub(crate) const MAPPINGS: &str = r#"[{"name":"text","title":"Text"},{"name":"alto","title":"ALTO"}]"#;
 
 /// A PDF as small as they come.
@@ -50,6 +52,7 @@ pub(crate) struct Setup {
     pub(crate) works: bool,
     pub(crate) has_gateway: bool,
     pub(crate) fetches: bool,
+    pub(crate) has_intake: bool,
     pub(crate) pools: Arc<redrive_fetch::Pools>,
     pub(crate) manifest_limits: ManifestLimits,
     pub(crate) manifest_seam: Arc<dyn redrive_blob::Seam>,
@@ -63,6 +66,7 @@ pub(crate) struct World {
     pub(crate) url: String,
     pub(crate) app: App,
     pub(crate) operators: Operators,
+    pub(crate) documents: Arc<SqliteStore>,
     pub(crate) sources: Arc<Watched>,
     _running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
@@ -83,6 +87,7 @@ impl World {
             works: true,
             has_gateway: true,
             fetches: true,
+            has_intake: true,
             pools: Arc::default(),
             manifest_limits: ManifestLimits::default(),
             manifest_seam: Arc::new(redrive_blob::Seamless),
@@ -90,6 +95,7 @@ impl World {
         change(&mut setup);
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(folder.path().join("redrive.db")).await.unwrap());
+        let documents = store.clone();
         let place = Watched::new(Folder::open(folder.path().join("uploads")).await.unwrap());
         let sources: Arc<dyn Blobs> = place.clone();
         let results: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("results")).await.unwrap());
@@ -129,6 +135,13 @@ impl World {
                 pools: setup.pools,
             }
         });
+        let intake = setup.has_intake.then(|| IntakeParts {
+            store: documents.clone(),
+            root: ROOT.to_owned(),
+            max_retries: 3,
+            max_in_flight: 10,
+            interval: Duration::from_secs(120),
+        });
         let (operators, made) = Operators::open(&engine, Some(TOKEN)).await.unwrap();
         assert_eq!(made, None, "it was given");
         let running = setup.works.then(|| engine.start());
@@ -138,6 +151,7 @@ impl World {
             results,
             gateway: setup.has_gateway.then_some(gateway),
             fetch,
+            intake,
             breaker_mode: Mode::Hold,
             operators: operators.clone(),
             public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),
@@ -158,6 +172,7 @@ impl World {
             url,
             app,
             operators,
+            documents,
             sources: place,
             _running: running,
             stop: Some(stop),
