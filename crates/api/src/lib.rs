@@ -12,6 +12,7 @@ mod digest;
 mod failure;
 mod fetch;
 mod group;
+mod intake;
 mod job;
 mod list;
 mod mapping;
@@ -39,6 +40,9 @@ pub use fetch::{
     FetchSnapshot, ManifestResource, ResourceFailure, ResourceQuery,
 };
 pub use group::{Group, GroupList, GroupQuery};
+pub use intake::{
+    FailureRecord, FailureRecordList, InFlightCleared, IntakeLook, IntakeSettings, IntakeStatus, RecordQuery,
+};
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery, PageQuery};
 pub use mapping::Mapping;

@@ -2,6 +2,7 @@
 
 mod dead;
 mod digest;
+mod intake;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub(crate) use dead::{Dead, Form, WhichDead};
 pub(crate) use digest::{Digest, Notifications, One as OneAddress};
+pub(crate) use intake::Intake;
 
 use crate::settings::Flags;
 use crate::settings::table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
@@ -53,6 +55,9 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Fetch URLs into a folder or a bucket, on its own or through a server that runs
     Fetch(Fetch),
+    /// Look at the folder or bucket into which people put PDFs, and say how it is worked on
+    #[command(subcommand)]
+    Intake(Intake),
     /// Look at the jobs of a server, and act on them
     #[command(subcommand)]
     Jobs(Jobs),

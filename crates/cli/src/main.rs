@@ -41,6 +41,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(bench) => command::bench::run(&bench),
         Command::Convert(convert) => command::convert::run(shared, &convert),
         Command::Fetch(fetch) => command::fetch::run(shared, &fetch),
+        Command::Intake(intake) => command::intake::run(shared, &intake),
         Command::Jobs(jobs) => command::jobs::run(shared, &jobs),
         Command::Dead(dead) => command::dead::run(shared, &dead),
         Command::Digest(digest) => command::digest::run(shared, &digest),

@@ -50,6 +50,7 @@ pub(crate) async fn check(engine: &Engine, name: &str, place: &Location) -> Resu
     }
     let setting = match name {
         "fetched" => "FETCH_TO".to_owned(),
+        "intake" => "INTAKE_URL".to_owned(),
         _ => format!("{}_DIR", name.to_uppercase()),
     };
     let text = match place {

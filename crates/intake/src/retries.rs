@@ -5,11 +5,7 @@ use std::sync::Arc;
 use redrive_engine::store::Store;
 use redrive_engine::{Failure, Policy};
 
-/// The setting of the store that ranks above all others.
-pub const MAX_RETRIES: &str = "INTAKE_MAX_RETRIES";
-
-/// The largest number that is taken: a document that fails more often than this is no document for machines.
-pub const MOST_RETRIES: u32 = 1_000;
+pub use redrive_engine::store::intake::{MAX_RETRIES, MOST_RETRIES};
 
 /// Most executions of a document now: as somebody has set it, else as the policy says.
 pub(crate) async fn most(store: &Arc<dyn Store>, policy: &Policy) -> Result<u32, Failure> {

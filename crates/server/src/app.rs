@@ -17,6 +17,7 @@ use url::Url;
 use crate::disk::Disk;
 use crate::feed::Feed;
 use crate::fetch::FetchParts;
+use crate::intake::IntakeParts;
 use crate::limits::Limits;
 use crate::mappings::Mappings;
 use crate::operator::Operators;
@@ -45,6 +46,8 @@ pub struct AppParts {
     pub fetch: Option<FetchParts>,
     /// What owners of intake's documents are told; without it the routes of digests say that this server has no intake.
     pub digests: Option<Digests>,
+    /// The folder or bucket of people; without it the routes of intake say that there is none.
+    pub intake: Option<IntakeParts>,
     /// What breakers do with jobs while they are open, to show it.
     pub breaker_mode: Mode,
     /// How people reach this server. With https cookies are `__Host-` and Secure.
@@ -82,7 +85,7 @@ impl App {
     /// Puts the parts together. Nothing runs yet.
     #[must_use]
     pub fn new(parts: AppParts) -> Self {
-        let desk = Desk::new(parts.engine, parts.fetch);
+        let desk = Desk::new(parts.engine, parts.fetch, parts.intake);
         let limits = parts.limits;
         let secure = parts.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
         let disk = Disk::new(vec![parts.sources.clone(), parts.results.clone()], limits.room);

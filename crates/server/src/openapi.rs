@@ -70,6 +70,10 @@ use crate::routes::{Access, RouteInfo};
         crate::digest::notifications::replace,
         crate::digest::notifications::add,
         crate::digest::notifications::remove,
+        crate::intake::one,
+        crate::intake::change,
+        crate::intake::clear,
+        crate::intake::records,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -211,7 +215,10 @@ mod tests {
             // What an operator names may not be there; a target may be held before anybody has called it.
             let of_operators = route.access == Access::Operator && path.contains('{');
             let removes = (method, path) == (&Method::DELETE, "/api/notifications");
+            // A server may have no folder or bucket of people.
+            let place = path.starts_with("/api/intake") || path == "/api/failure-records";
             let named = own
+                || place
                 || removes
                 || of_operators && !path.ends_with("/hold")
                 || (method, path) == (&Method::POST, "/api/replays");

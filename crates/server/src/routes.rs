@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::desk::{acts, breakers, groups, letters, replays, simulate, workers};
 use crate::rates::Kind;
 use crate::{
-    auditor, dead, deadline, digest, download, failures, feed, fetch, health, jobs, mappings, openapi,
-    operator, pages, pulse, rates, upload, zip,
+    auditor, dead, deadline, digest, download, failures, feed, fetch, health, intake, jobs, mappings,
+    openapi, operator, pages, pulse, rates, upload, zip,
 };
 
 /// Who may use a route.
@@ -145,6 +145,10 @@ fn table() -> Vec<Row> {
         row(Method::PUT, "/api/notifications", Operator, act, put(digest::replace)),
         row(Method::POST, "/api/notifications", Operator, act, post(digest::add)),
         row(Method::DELETE, "/api/notifications", Operator, act, delete(digest::remove)),
+        row(Method::GET, "/api/intake", Operator, look, get(intake::one)),
+        row(Method::PUT, "/api/intake/settings", Operator, act, put(intake::change)),
+        row(Method::POST, "/api/intake/clear-in-flight", Operator, act, post(intake::clear)),
+        row(Method::GET, "/api/failure-records", Operator, look, get(intake::records)),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]
 }

@@ -8,6 +8,7 @@ mod digest;
 mod error;
 mod events;
 mod fetch;
+mod intake;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fetch;
 pub(crate) mod gateway;
+pub(crate) mod intake;
 pub(crate) mod jobs;
 pub(crate) mod migrate;
 pub(crate) mod notifications;

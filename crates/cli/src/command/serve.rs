@@ -35,6 +35,9 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     sameness::note(&engine, "results", &serving.results).await?;
     sameness::note(&engine, "manifests", &serving.fetching.manifests).await?;
     sameness::note(&engine, "fetched", &serving.fetching.to).await?;
+    if let Some(intaking) = &serving.intaking {
+        sameness::note(&engine, "intake", &intaking.place).await?;
+    }
     let given = serving.operators.token.as_ref().map(|token| token.reveal());
     let (operators, made) = Operators::open(&engine, given).await.map_err(no_operators)?;
     let token_words = match (&made, given) {
@@ -61,6 +64,9 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     if let Some(digesting) = &serving.digesting {
         println!("digest   {digesting}");
     }
+    if let Some(intaking) = &serving.intaking {
+        println!("intake   {}", intaking.place);
+    }
     println!("gateway  {}", wired.gateway_words);
     println!("metrics  http://{}/metrics", counted.local_addr()?);
     let code = operators.one_time_code().map_err(no_operators)?;
@@ -79,6 +85,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
             pools: wired.fetches.pools,
         }),
         digests: wired.digests,
+        intake: wired.intake,
         breaker_mode: serving.work.breakers.mode(),
         public_url: serving.public_url,
         operators,

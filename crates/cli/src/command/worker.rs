@@ -36,10 +36,16 @@ async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Sto
     sameness::check(&wired.engine, "results", &serving.results).await?;
     sameness::check(&wired.engine, "manifests", &serving.fetching.manifests).await?;
     sameness::check(&wired.engine, "fetched", &serving.fetching.to).await?;
+    if let Some(intaking) = &serving.intaking {
+        sameness::check(&wired.engine, "intake", &intaking.place).await?;
+    }
     let counted = counting::listen(serving.operators.metrics_listen).await?;
     println!("redrive worker on {}", store::describe(&place));
     println!("files    {} and {}", serving.uploads, serving.results);
     println!("fetched  {}", serving.fetching.to);
+    if let Some(intaking) = &serving.intaking {
+        println!("intake   {}", intaking.place);
+    }
     println!("gateway  {}", wired.gateway_words);
     println!("metrics  http://{}/metrics", counted.local_addr()?);
     let running = wired.engine.start();

@@ -35,6 +35,7 @@ pub(crate) async fn examine(values: &Values) -> Vec<Finding> {
     found.push(surroundings::server(&place.data_dir).await);
     found.extend(surroundings::room(&place.data_dir, &serving));
     found.push(surroundings::gateway(&serving).await);
+    found.extend(surroundings::intake(&serving));
     let Some(store) = reachable(&place, &mut found).await else { return found };
     let options = Options { lease_ttl: serving.work.lease_ttl, ..Options::default() };
     match Engine::new(store.clone(), options).await {

@@ -114,6 +114,27 @@ fn words(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / GIB)
 }
 
+/// Whether the folder of people is there and can be written to. Of a bucket only the name is told: to ask it is to write into it.
+pub(super) fn intake(serving: &Serving) -> Option<Finding> {
+    let place = &serving.intaking.as_ref()?.place;
+    let Location::Folder(folder) = place else {
+        return Some(Finding::good("intake", format!("PDFs are taken from {place}/queue")));
+    };
+    let queue = folder.join("queue");
+    let shown = queue.display();
+    let next = "redrive serve makes it; see whether INTAKE_URL is right and its disk is mounted.";
+    Some(match std::fs::metadata(&queue) {
+        Ok(meta) if meta.is_dir() && !meta.permissions().readonly() => {
+            Finding::good("intake", format!("PDFs are taken from {shown}"))
+        }
+        Ok(_) => {
+            let what = format!("{shown} cannot be written to: PDFs there are not taken");
+            Finding::bad("intake", what, "Give the user that redrive runs as the right to write there.")
+        }
+        Err(error) => Finding::note("intake", format!("{shown}: {error}"), next),
+    })
+}
+
 /// Whether somebody converts.
 pub(super) async fn gateway(serving: &Serving) -> Finding {
     let Some(url) = &serving.work.gateway else {

@@ -82,12 +82,11 @@ impl Fetching {
 /// How the handler is called. It gets what it needs to find its own things, and none of our secrets.
 fn handler(values: &Values) -> Result<Option<CommandOptions>, Stop> {
     let Some(line) = values.text("FETCH_HANDLER") else { return Ok(None) };
-    let passed = |(name, _): &(String, String)| matches!(name.as_str(), "PATH" | "HOME" | "LANG");
     Ok(Some(CommandOptions {
         line,
         timeout: values.time("FETCH_HANDLER_TIMEOUT_SEC")?,
         scratch: scratch(values),
-        environment: values.variables().into_iter().filter(passed).collect(),
+        environment: values.for_programs(),
     }))
 }
 

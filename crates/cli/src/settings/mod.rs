@@ -5,6 +5,7 @@ mod digesting;
 mod fetching;
 mod file;
 mod flags;
+mod intaking;
 mod kind;
 mod near;
 mod serving;
@@ -23,7 +24,8 @@ pub(crate) use digesting::Digesting;
 pub(crate) use fetching::Fetching;
 pub(crate) use file::{FILE, lower};
 pub(crate) use flags::Flags;
-pub(crate) use serving::{Serving, Work, max_upload};
+pub(crate) use intaking::Intaking;
+pub(crate) use serving::{Serving, Work, max_result, max_upload};
 use values::Origin;
 pub(crate) use values::Values;
 

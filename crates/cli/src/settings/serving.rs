@@ -11,7 +11,7 @@ use redrive_model::policy::Policy;
 use redrive_server::{DoorLimits, Limits};
 use url::Url;
 
-use super::{Breakers, Digesting, Fetching, Secret, Values};
+use super::{Breakers, Digesting, Fetching, Intaking, Secret, Values};
 use crate::exit::{Exit, Stop};
 
 /// XML is larger than the PDF it was made from.
@@ -27,6 +27,8 @@ pub(crate) struct Serving {
     pub(crate) fetching: Fetching,
     /// What owners of PDFs are told, where there is intake.
     pub(crate) digesting: Option<Digesting>,
+    /// The folder or bucket of people, where there is one.
+    pub(crate) intaking: Option<Intaking>,
     pub(crate) retention: RetentionOptions,
     pub(crate) public_url: Option<Url>,
     pub(crate) limits: Limits,
@@ -90,6 +92,7 @@ impl Serving {
             door: DoorLimits { drain: work.drain, ..DoorLimits::default() },
             fetching: Fetching::read(values)?,
             digesting: Digesting::read(values)?,
+            intaking: Intaking::read(values)?,
             operators: Operators {
                 token: values.secret("OPERATOR_TOKEN"),
                 metrics_listen: values.number("METRICS_LISTEN")?,
@@ -105,6 +108,11 @@ pub(crate) fn max_upload(values: &Values) -> Result<u64, Stop> {
     values.number("MAX_UPLOAD_BYTES")
 }
 
+/// The largest result.
+pub(crate) fn max_result(values: &Values) -> Result<u64, Stop> {
+    Ok(max_upload(values)?.saturating_mul(RESULT_FACTOR))
+}
+
 impl Work {
     /// Reads them all.
     pub(crate) fn read(values: &Values) -> Result<Self, Stop> {
@@ -117,7 +125,7 @@ impl Work {
             convert: ConvertOptions {
                 policy: policy(values)?,
                 concurrency: values.number("WORKER_CONCURRENCY")?,
-                max_result: max_upload.saturating_mul(RESULT_FACTOR),
+                max_result: max_result(values)?,
             },
             lease_ttl: values.time("WORKER_LEASE_TTL_SEC")?,
             drain: values.time("DRAIN_TIMEOUT_SEC")?,

@@ -212,6 +212,14 @@ pub(crate) const SECTIONS: &[Section] = &[
     ]},
     Section { title: "Intake", settings: &[
         set("INTAKE_URL", "", Place, BOTH, "the folder or bucket into whose `queue/` people put PDFs").unset("off"),
+        set("INTAKE_MAX_RETRIES", "3", Count, BOTH, "how often a PDF is tried again; `redrive intake set-max-retries` ranks above it"),
+        set("INTAKE_INTERVAL_SEC", "120", seconds(false), BOTH, "how often it is looked for new PDFs; a folder also tells by itself"),
+        set("INTAKE_MAX_IN_FLIGHT", "10", Positive, BOTH, "PDFs in work at once, in all processes together"),
+        set("INTAKE_MAPPING", "", Text, BOTH, "what is made of a PDF").unset("the gateway's first mapping"),
+        set("INTAKE_PART_PAGES", "50", Count, BOTH, "a PDF with more pages is converted in parts of at most so many; 0 cuts nothing"),
+        set("INTAKE_COMMAND", "", Text, BOTH, "a program that processes PDFs in place of the gateway").unset("convert"),
+        set("INTAKE_COMMAND_TIMEOUT_SEC", "600", seconds(false), BOTH, "how long it may take for one PDF"),
+        set("INTAKE_COMMAND_MEMORY_BYTES", "2147483648", Bytes, BOTH, "how much memory each of its processes may use; 0 is no limit"),
     ]},
     Section { title: "Workers", settings: &[
         set("WORKER_CONCURRENCY", "4", Positive, WORK, "jobs at once; in `redrive convert` twice as many as there are cores, unless set"),
@@ -252,10 +260,6 @@ pub(crate) const SECTIONS: &[Section] = &[
     ]},
     Section { title: "Not used yet", settings: &[
         set("CIRCUIT_PROBE", "job", OneOf(&["job", "health"]), NOBODY, "what tries first after the breaker's cool-down"),
-        set("INTAKE_COMMAND", "", Text, NOBODY, "intake: what is run for a file").unset("convert"),
-        set("INTAKE_INTERVAL_SEC", "120", seconds(false), NOBODY, "intake: how often it looks"),
-        set("INTAKE_MAX_IN_FLIGHT", "10", Positive, NOBODY, "intake: files at once"),
-        set("INTAKE_MAX_RETRIES", "3", Count, NOBODY, "intake: retries of a file"),
         set("WEBHOOK_URL", "", Url, NOBODY, "webhook: who is told").unset("nobody"),
         set("WEBHOOK_SECRET", "", Text, NOBODY, "webhook: what messages are signed with").unset("nobody is told").secret(),
     ]},

@@ -157,6 +157,12 @@ impl Values {
         self.text(setting.name).map(|text| kind::shown(setting, &text))
     }
 
+    /// What a program that is not ours gets of the environment: what it needs to find its own things, and none of our secrets.
+    pub(crate) fn for_programs(&self) -> Vec<(String, String)> {
+        let passed = |(name, _): &(String, String)| matches!(name.as_str(), "PATH" | "HOME" | "LANG");
+        self.variables().into_iter().filter(passed).collect()
+    }
+
     /// The environment, with what the file says under the names that a library knows itself (`AWS_…`).
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let ours = settings().filter(|s| s.name.starts_with("AWS_") || s.name.starts_with("S3_"));

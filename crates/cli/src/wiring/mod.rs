@@ -2,6 +2,7 @@
 
 mod digest;
 pub(crate) mod fetch;
+mod intake;
 mod sink;
 
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Wired {
     pub(crate) fetches: fetch::Fetches,
     /// What tells owners about their PDFs, where there is intake.
     pub(crate) digests: Option<Digests>,
+    /// What tells about the folder or bucket of people, where there is one.
+    pub(crate) intake: Option<redrive_server::IntakeParts>,
     pub(crate) gateway: Gateway,
     /// What people are told about the gateway.
     pub(crate) gateway_words: String,
@@ -67,6 +70,18 @@ pub(crate) async fn wire(
     };
     let fetches = fetch::register(&engine, &store, fetching, fetch::destinations(fetching), &opening).await?;
     fetch::retention(&engine, &store, &fetches, serving.retention.every).await?;
+    let intake = match &serving.intaking {
+        Some(intaking) => {
+            let (most, every) = (work.convert.max_result, serving.retention.every);
+            let parts =
+                intake::register(&engine, &documents, intaking, &gateway, most, every, (place, values));
+            Some(parts.await?)
+        }
+        None => None,
+    };
+    if name == "serve" && intake.is_none() {
+        intake::forget(&engine).await?;
+    }
     let digests = match &serving.digesting {
         Some(digesting) => {
             let base = serving.public_url.as_ref();
@@ -81,7 +96,7 @@ pub(crate) async fn wire(
     if name == "serve" && serving.nats.is_none() {
         sink::forget(&engine).await?;
     }
-    Ok(Wired { engine, sources, results, fetches, digests, gateway, gateway_words })
+    Ok(Wired { engine, sources, results, fetches, digests, intake, gateway, gateway_words })
 }
 
 /// A client of the gateway at this address.

@@ -21,6 +21,7 @@ mod fake_gateway;
 mod fetch;
 mod gateway;
 mod handler;
+mod intake;
 mod jobs;
 mod metrics;
 mod operators;

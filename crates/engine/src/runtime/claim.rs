@@ -129,17 +129,18 @@ pub(crate) fn question(worker: &Worker) -> Claim {
 }
 
 /// A job that ended its process twice runs with nobody beside it, so that it cannot take neighbours down. While one waits,
-/// nothing else is claimed until it has had its turn. The engine's own chores go on: they stand it.
+/// nothing else is claimed until it has had its turn. The engine's own chores go on: they stand it. A permanent job that ended its process
+/// twice begins alone too; as it may never end, the others do not wait for that.
 ///
 /// Answers `false` when one waited and could not be had: somebody else was faster, or it is held or paused.
 async fn run_alone(worker: &Arc<Worker>) -> bool {
-    let names: Vec<WorkloadName> = users(worker).cloned().collect();
+    let names: Vec<WorkloadName> = worker.registry.iter().map(|(name, _)| name.clone()).collect();
     while !worker.draining.is_cancelled() && worker.store.waits_alone(&names).await.unwrap_or(false) {
         give_back(worker, worker.slots.take_waiting(|_| true)).await;
         until_quiet(worker).await;
         let claim = Claim {
             worker: worker.id,
-            wants: users(worker).map(|name| Want::new(name.clone(), 1)).collect(),
+            wants: names.iter().map(|name| Want::new(name.clone(), 1)).collect(),
             limit: 1,
             ttl: worker.options.lease_ttl,
             mode: ClaimMode::Alone,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redrive_engine::model::decide::DeadReason;
 use redrive_engine::model::{Code, State, instant};
-use redrive_engine::{Done, Failure, Options};
+use redrive_engine::{Context, Done, Failure, Options, Permanent};
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, quick};
@@ -173,6 +173,50 @@ async fn after_two_crashes_a_job_runs_alone_and_a_third_puts_it_aside() {
         }
         running.drain().await;
     }
+}
+
+/// Work that never ends, and runs as it is told.
+struct GoesOn(bool);
+
+impl Permanent for GoesOn {
+    async fn run(&self, _: Context) -> Result<Done, Failure> {
+        if self.0 {
+            return Ok(Done::RescheduleIn(Duration::from_secs(3_600)));
+        }
+        std::future::pending().await
+    }
+}
+
+/// What must go on does, however often its process was killed: it is never put aside, and never left where nobody claims it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_permanent_job_whose_processes_were_killed_goes_on() {
+    let bench = Bench::new().await;
+    let mut id = None;
+    for _ in 0..2 {
+        let store = bench.store.clone();
+        let process = std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            let id = runtime.block_on(async {
+                let bench = Bench { store };
+                let engine = bench.engine().await;
+                let id = engine.permanent("goes-on", GoesOn(false)).await.unwrap();
+                let before = bench.row(id).await.token;
+                let running = engine.start();
+                bench.until_row(id, |row| row.state == State::Processing && row.token > before).await;
+                std::mem::forget(running);
+                id
+            });
+            runtime.shutdown_background();
+            id
+        });
+        id = Some(tokio::task::spawn_blocking(move || process.join().unwrap()).await.unwrap());
+    }
+    let engine = bench.engine().await;
+    assert_eq!(Some(engine.permanent("goes-on", GoesOn(true)).await.unwrap()), id, "one in the whole fleet");
+    let running = engine.start();
+    bench.until_row(id.unwrap(), |row| row.state == State::Queued && row.attempt == 0).await;
+    running.drain().await;
 }
 
 /// The lease runs out under a handler that does not know it. Its late result is refused, and the job has one result.

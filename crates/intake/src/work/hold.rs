@@ -1,16 +1,24 @@
 //! The beginning of a run: the document is held, and what the last run left open is finished.
 
+use std::time::Duration;
+
 use redrive_engine::store::intake::{DocumentChange, DocumentRow, Hold, Stage};
 use redrive_engine::{Code, Context, Failure};
+use tokio::time::Instant;
 
 use super::{Intake, gone, overruled};
 use crate::mover::Moved;
+
+/// So long, and so often in it, it is looked whether the cleaner was there.
+const MOMENT: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Intake {
     /// Takes hold of the document. From now on no older attempt, and nobody who cleans up after one, moves it.
     pub(super) async fn hold(&self, ctx: &Context) -> Result<DocumentRow, Failure> {
         let (id, token) = (ctx.job(), ctx.lease().token);
         let lost = |error: redrive_engine::store::StoreError| Failure::new(error.code(), error);
+        self.let_the_cleaner_pass(ctx).await?;
         let held = match self.mover.store.take_hold(id, token).await.map_err(lost)? {
             Hold::Held(held) => *held,
             Hold::Lost => return Err(overruled()),
@@ -51,5 +59,23 @@ impl Intake {
             Some(_) => Ok(document),
             None => Err(gone()),
         }
+    }
+
+    /// A run that follows a failed one at once gives the cleaner a moment, so that folders and log tell of each step. It does not
+    /// wait for one that is away.
+    async fn let_the_cleaner_pass(&self, ctx: &Context) -> Result<(), Failure> {
+        let end = Instant::now() + MOMENT;
+        while Instant::now() < end {
+            let document = self.mover.store.document(ctx.job()).await;
+            let document = document.map_err(|error| Failure::new(error.code(), error))?;
+            let dirty = document.is_some_and(|row| {
+                row.stage == Stage::Processing && row.run.0 > 0 && row.run < ctx.lease().token
+            });
+            if !dirty {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
     }
 }

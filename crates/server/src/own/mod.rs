@@ -7,6 +7,7 @@
 mod batch;
 mod dead;
 mod desk;
+mod intake;
 mod owned;
 
 use redrive_convert::Pdf;
@@ -22,6 +23,7 @@ pub(crate) use batch::OwnedBatch;
 pub(crate) use owned::Owned;
 
 use crate::fetch::FetchParts;
+use crate::intake::IntakeParts;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -32,6 +34,7 @@ use crate::view::attempts_know;
 pub(crate) struct Desk {
     engine: Engine,
     fetch: Option<FetchParts>,
+    intake: Option<IntakeParts>,
 }
 
 /// One page of a session's jobs.
@@ -43,8 +46,8 @@ pub(crate) struct OwnedPage {
 }
 
 impl Desk {
-    pub(crate) const fn new(engine: Engine, fetch: Option<FetchParts>) -> Self {
-        Self { engine, fetch }
+    pub(crate) const fn new(engine: Engine, fetch: Option<FetchParts>, intake: Option<IntakeParts>) -> Self {
+        Self { engine, fetch, intake }
     }
 
     // --- a session's own ---------------------------------------------------------------------------------------

@@ -20,10 +20,10 @@ pub(crate) async fn failed(world: &World, n: u8, owner: &str, path: &str) {
         bytes: 9,
         owner: owner.into(),
     };
-    world.intake.take_in(vec![document]).await.unwrap();
+    world.documents.take_in(vec![document]).await.unwrap();
     let failure = Some((Code::GwPasswordRequired, "said by the gateway".to_owned()));
     let change = DocumentChange { failure, ..DocumentChange::default() };
-    world.intake.change_document(id, LeaseToken(1), change).await.unwrap();
+    world.documents.change_document(id, LeaseToken(1), change).await.unwrap();
     let record = FailureRecord {
         failure_id: id.as_uuid(),
         document: id,
@@ -38,7 +38,7 @@ pub(crate) async fn failed(world: &World, n: u8, owner: &str, path: &str) {
         failure_reason: "said by the gateway".into(),
         notified: false,
     };
-    world.intake.note_failure(record).await.unwrap();
+    world.documents.note_failure(record).await.unwrap();
 }
 
 async fn send(client: &mut Client, method: &str, path: &str, body: &Value) -> Answer {
@@ -67,7 +67,7 @@ async fn a_dry_run_tells_what_would_be_sent_and_sending_tells_it_once() {
     let sent = send(&mut operator, "POST", "/api/digest", &json!({"dry_run": false})).await;
     assert_eq!(sent.status, 202);
     world.ended(sent.json()["job_id"].as_str().unwrap()).await;
-    while world.intake.deliveries(redrive_store::PageRequest::default()).await.unwrap().rows.is_empty() {
+    while world.documents.deliveries(redrive_store::PageRequest::default()).await.unwrap().rows.is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     let delivery = operator.get("/api/deliveries").await.json()["deliveries"][0].clone();
@@ -123,7 +123,7 @@ async fn addresses_are_added_switched_replaced_and_removed_and_each_act_is_in_th
 
 #[tokio::test]
 async fn a_server_without_intake_says_so() {
-    let world = World::with(|setup| setup.takes_in = false).await;
+    let world = World::with(|setup| setup.has_intake = false).await;
     let mut operator = world.operator();
     for path in ["/api/notifications", "/api/deliveries"] {
         let answer = operator.get(path).await;

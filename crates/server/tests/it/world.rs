@@ -13,7 +13,7 @@ use redrive_fetch::{
 use redrive_intake::digest::{DigestOptions, Digests, Post};
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::Mode;
-use redrive_server::{App, AppParts, DoorLimits, FetchParts, Limits, Operators};
+use redrive_server::{App, AppParts, DoorLimits, FetchParts, IntakeParts, Limits, Operators};
 use redrive_store::intake::IntakeStore;
 use redrive_store_sqlite::SqliteStore;
 use tokio::net::TcpListener;
@@ -25,6 +25,8 @@ use crate::gateway::FakeGateway;
 use crate::place::Watched;
 
 /// Two mappings, the first is the default.
+/// The folder of people, as its rows name it.
+pub(crate) const ROOT: &str = "file:///srv/intake";
 pub(crate) const MAPPINGS: &str = r#"[{"name":"text","title":"Text"},{"name":"alto","title":"ALTO"}]"#;
 
 /// A PDF as small as they come.
@@ -52,7 +54,7 @@ pub(crate) struct Setup {
     pub(crate) works: bool,
     pub(crate) has_gateway: bool,
     pub(crate) fetches: bool,
-    pub(crate) takes_in: bool,
+    pub(crate) has_intake: bool,
     pub(crate) pools: Arc<redrive_fetch::Pools>,
     pub(crate) manifest_limits: ManifestLimits,
     pub(crate) manifest_seam: Arc<dyn redrive_blob::Seam>,
@@ -62,11 +64,11 @@ pub(crate) struct Setup {
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) engine: Engine,
-    pub(crate) intake: Arc<dyn IntakeStore>,
     pub(crate) gateway: FakeGateway,
     pub(crate) url: String,
     pub(crate) app: App,
     pub(crate) operators: Operators,
+    pub(crate) documents: Arc<dyn IntakeStore>,
     pub(crate) sources: Arc<Watched>,
     _running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
@@ -87,7 +89,7 @@ impl World {
             works: true,
             has_gateway: true,
             fetches: true,
-            takes_in: true,
+            has_intake: true,
             pools: Arc::default(),
             manifest_limits: ManifestLimits::default(),
             manifest_seam: Arc::new(redrive_blob::Seamless),
@@ -95,6 +97,7 @@ impl World {
         change(&mut setup);
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(folder.path().join("redrive.db")).await.unwrap());
+        let documents: Arc<dyn IntakeStore> = store.clone();
         let place = Watched::new(Folder::open(folder.path().join("uploads")).await.unwrap());
         let sources: Arc<dyn Blobs> = place.clone();
         let results: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("results")).await.unwrap());
@@ -105,7 +108,6 @@ impl World {
             max_response: 64 << 20,
         })
         .unwrap();
-        let intake: Arc<dyn IntakeStore> = store.clone();
         let engine = Engine::new(store, Options::default()).await.unwrap();
         let policy = Policy { backoff: Backoff::none(), ..Policy::reliability() };
         let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
@@ -136,16 +138,23 @@ impl World {
             }
         });
         let reports: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("intake")).await.unwrap());
-        let digests = setup.takes_in.then(|| {
+        let digests = setup.has_intake.then(|| {
             let options = DigestOptions {
                 zone: jiff::tz::TimeZone::UTC,
                 base_url: None,
                 post: Post::Files(reports),
                 policy: DigestOptions::policy(),
             };
-            let digests = Digests::new(engine.clone(), intake.clone(), options);
+            let digests = Digests::new(engine.clone(), documents.clone(), options);
             digests.handle();
             digests
+        });
+        let intake = setup.has_intake.then(|| IntakeParts {
+            store: documents.clone(),
+            root: ROOT.to_owned(),
+            max_retries: 3,
+            max_in_flight: 10,
+            interval: Duration::from_secs(120),
         });
         let (operators, made) = Operators::open(&engine, Some(TOKEN)).await.unwrap();
         assert_eq!(made, None, "it was given");
@@ -157,6 +166,7 @@ impl World {
             gateway: setup.has_gateway.then_some(gateway),
             fetch,
             digests,
+            intake,
             breaker_mode: Mode::Hold,
             operators: operators.clone(),
             public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),
@@ -173,11 +183,11 @@ impl World {
         let world = Self {
             folder,
             engine,
-            intake,
             gateway: fake,
             url,
             app,
             operators,
+            documents,
             sources: place,
             _running: running,
             stop: Some(stop),

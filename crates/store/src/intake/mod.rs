@@ -20,6 +20,12 @@ pub use document::{
 pub use moves::{Began, MoveEnd, MoveRow, MoveState, NewMove};
 pub use record::{FailureRecord, RecordFilter};
 
+/// The setting of the store that says how often a document is tried again. It ranks above what processes were started with.
+pub const MAX_RETRIES: &str = "INTAKE_MAX_RETRIES";
+
+/// The largest number that is taken: a document that fails more often than this is no document for machines.
+pub const MOST_RETRIES: u32 = 1_000;
+
 /// Where documents live. Every answer is given after the commit; what is done twice is done once.
 #[async_trait]
 pub trait IntakeStore: Send + Sync + 'static {

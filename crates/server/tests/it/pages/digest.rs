@@ -41,7 +41,7 @@ async fn the_preview_shows_each_owner_and_the_mail_is_a_document_without_rights(
     assert_eq!(operator.ask("GET", "/digest/mail?owner=nobody", BROWSER).await.status, 404);
     let sent = operator.ask("POST", "/digest", BROWSER).await;
     assert_eq!((sent.status, sent.header("location")), (303, Some("/digest?sent=1")));
-    while world.intake.deliveries(PageRequest::default()).await.unwrap().rows.is_empty() {
+    while world.documents.deliveries(PageRequest::default()).await.unwrap().rows.is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     let page = visit(&mut operator, "/digest?sent=1").await;

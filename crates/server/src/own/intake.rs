@@ -1,0 +1,118 @@
+//! The folder or bucket of people, for operators alone.
+
+use redrive_api::{InFlightCleared, IntakeSettings, IntakeStatus};
+use redrive_engine::By;
+use redrive_model::{Code, LeaseToken, State, WorkloadName};
+use redrive_store::intake::{
+    DocumentChange, DocumentFilter, FailureRecord, MAX_RETRIES, RecordFilter, Stage,
+};
+use redrive_store::{Page, PageRequest};
+
+use super::Desk;
+use crate::intake::{IntakeParts, last_look};
+use crate::operator::Operator;
+use crate::refusal::Refusal;
+
+/// The workload whose jobs are documents.
+const WORKLOAD: &str = "intake";
+/// Who acts, as the list of acts names it.
+const ACTOR: &str = "operator";
+/// More open moves than this are not counted.
+const MOST_MOVES: usize = 1_000;
+
+impl Desk {
+    fn intake(&self) -> Result<&IntakeParts, Refusal> {
+        let off = "This server takes no PDFs from a folder or a bucket: INTAKE_URL is not set.";
+        self.intake.as_ref().ok_or_else(|| Refusal::new(Code::NotFound, off))
+    }
+
+    /// How it is.
+    pub(crate) async fn intake_status(&self, _: Operator) -> Result<IntakeStatus, Refusal> {
+        let (parts, store) = (self.intake()?, self.engine.store());
+        let paused = store.paused().await?.iter().any(|name| name.is_empty() || name == WORKLOAD);
+        let set = store.settings(MAX_RETRIES).await?;
+        let set = set.iter().find(|row| row.key == MAX_RETRIES).and_then(|row| row.value.parse().ok());
+        let (in_flight, waiting_retry) = self.in_flight(parts).await?;
+        let counts = parts.store.document_counts(&parts.root).await?;
+        let open_moves = parts.store.open_moves(&parts.root, 0, MOST_MOVES).await?.len() as u64;
+        Ok(IntakeStatus {
+            root: parts.root.clone(),
+            paused,
+            max_retries: set.unwrap_or(parts.max_retries),
+            max_retries_from: if set.is_some() { "store" } else { "settings" }.to_owned(),
+            max_in_flight: parts.max_in_flight as u64,
+            in_flight,
+            waiting_retry,
+            interval_sec: parts.interval.as_secs_f64(),
+            documents: counts.into_iter().map(|(stage, n)| (stage.as_str().to_owned(), n)).collect(),
+            open_moves,
+            last_look: last_look(&self.engine).await?,
+        })
+    }
+
+    /// Documents in work, and documents that wait for their next try.
+    async fn in_flight(&self, parts: &IntakeParts) -> Result<(u64, u64), Refusal> {
+        let live = parts.store.live_documents(&parts.root).await?;
+        let queues = self.engine.store().queues().await?;
+        let queue = queues.iter().find(|queue| queue.workload.as_str() == WORKLOAD);
+        let resting = queue.map_or(0, |queue| queue.stats.waiting_retry).min(live);
+        Ok((live - resting, resting))
+    }
+
+    /// Changes what is named.
+    pub(crate) async fn change_intake(&self, _: Operator, wanted: &IntakeSettings) -> Result<(), Refusal> {
+        self.intake()?;
+        if let Some(retries) = wanted.max_retries {
+            self.engine.store().set_setting(MAX_RETRIES, Some(&retries.to_string()), ACTOR).await?;
+            tracing::info!(event = "intake.max_retries", retries);
+        }
+        let workload = WorkloadName::new(WORKLOAD).ok();
+        match wanted.paused {
+            Some(true) => self.engine.pause(workload.as_ref(), &By::new(ACTOR)).await?,
+            Some(false) => self.engine.resume(workload.as_ref(), &By::new(ACTOR)).await?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Rows that count though nothing is done for them any more are ended as their jobs were.
+    pub(crate) async fn clear_in_flight(&self, _: Operator) -> Result<InFlightCleared, Refusal> {
+        let parts = self.intake()?;
+        let filter = DocumentFilter {
+            root: parts.root.clone(),
+            stages: vec![Stage::Waiting, Stage::Processing],
+            ..DocumentFilter::default()
+        };
+        let (mut cursor, mut cleared) = (None, 0);
+        loop {
+            let page = parts.store.documents(filter.clone(), PageRequest { limit: 200, cursor }).await?;
+            for row in &page.rows {
+                let stage = match self.engine.store().job(row.id).await?.map(|job| job.state) {
+                    None => Stage::Gone,
+                    Some(State::Failed | State::Cancelled) => Stage::Failed,
+                    Some(State::Complete) => Stage::Done,
+                    Some(State::Queued | State::Processing) => continue,
+                };
+                let token = LeaseToken(i64::MAX);
+                let change = DocumentChange::stage(stage);
+                cleared += u64::from(parts.store.change_document(row.id, token, change).await?);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let (in_flight, _) = self.in_flight(parts).await?;
+        Ok(InFlightCleared { cleared, in_flight })
+    }
+
+    /// A page of failure records.
+    pub(crate) async fn failure_records(
+        &self,
+        _: Operator,
+        filter: RecordFilter,
+        page: PageRequest,
+    ) -> Result<Page<FailureRecord>, Refusal> {
+        Ok(self.intake()?.store.failure_records(filter, page).await?)
+    }
+}
