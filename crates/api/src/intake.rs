@@ -130,7 +130,7 @@ pub struct FailureRecord {
     pub queue_key: Option<String>,
     /// Where it lies when it was given up.
     pub failed_key: Option<String>,
-    /// How often it has failed, this time included.
+    /// How often it was tried again, the retry included that follows this failure.
     pub retry_count: u32,
     /// Whether that was too often.
     pub max_retries_exceeded: bool,

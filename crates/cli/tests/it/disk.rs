@@ -180,6 +180,6 @@ fn a_disk_that_is_full_for_database_and_files_loses_nothing_and_recovers_without
             (job["status"] == "complete").then_some(())
         });
     }
-    let audit = server.operate(&data, "GET", "/api/audit").json();
+    let audit = server.operate(&data, "GET", "/api/auditor").json();
     assert_eq!(audit["clean"], true, "{audit}");
 }

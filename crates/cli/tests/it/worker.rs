@@ -131,7 +131,7 @@ fn one_of_two_workers_is_killed_in_the_middle_and_each_job_is_complete_once() {
         .map(|n| n.parse::<f64>().unwrap())
         .sum();
     assert!(reclaimed >= 4.0, "what the killed one held was taken back: {reclaimed}");
-    let audit = server.operate(dir.path(), "GET", "/api/audit").json();
+    let audit = server.operate(dir.path(), "GET", "/api/auditor").json();
     assert_eq!(audit["clean"], true, "{audit}");
     let [_, living] = workers;
     assert_eq!(living.stop(), Some(0));

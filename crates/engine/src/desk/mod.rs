@@ -55,7 +55,7 @@ impl By {
 impl Engine {
     /// Does something for somebody. The trail says so before it is done, and what became of it afterwards: when the process
     /// ends in between, the line stands without an outcome.
-    pub(crate) async fn acted<T>(
+    pub async fn acted<T>(
         &self,
         by: &By,
         action: &str,

@@ -63,6 +63,16 @@ impl Ended {
         }
     }
 
+    /// How many retries there were or are: raised when the document is tried again, and left as it is when it is not, so that it is never
+    /// more than the most there may be.
+    fn retries(self, attempt: u32, before: u32) -> u32 {
+        match self {
+            Self::Again => attempt,
+            Self::GivenUp => attempt.saturating_sub(1),
+            Self::Returned | Self::Stopped => before.min(attempt),
+        }
+    }
+
     const fn is_final(self) -> bool {
         matches!(self, Self::GivenUp | Self::Stopped)
     }
@@ -130,7 +140,7 @@ impl Cleaner {
         let Ok(to) = place.of(&document.path) else { return Ok(Placed::Left) };
         let mut meta = Meta::new();
         if ended != Ended::Returned {
-            meta.insert(RETRY_COUNT.to_owned(), attempt.to_string());
+            meta.insert(RETRY_COUNT.to_owned(), ended.retries(attempt, document.retries).to_string());
         }
         if ended == Ended::GivenUp {
             meta.insert(EXCEEDED.to_owned(), "true".to_owned());
@@ -171,9 +181,10 @@ impl Cleaner {
             Placed::At(_) | Placed::Left | Placed::Overruled => Stage::Waiting,
         };
         let exceeded = ended == Ended::GivenUp && !why.is_lost();
+        let retries = ended.retries(event.attempt, document.retries);
         let change = DocumentChange {
             stage: Some(stage),
-            retries: Some(event.attempt),
+            retries: Some(retries),
             exceeded: Some(exceeded),
             failure: Some((why.code, why.message.clone())),
             ..DocumentChange::default()
@@ -192,7 +203,7 @@ impl Cleaner {
             pdf_key: pdf_key(document),
             queue_key: at(!ended.is_final()),
             failed_key: at(ended.is_final()),
-            retry_count: event.attempt,
+            retry_count: retries,
             max_retries_exceeded: exceeded,
             code: why.code,
             failure_reason: why.message.clone(),

@@ -1,8 +1,7 @@
-//! What people do about digests. Each act is a line of the audit trail: written before it is done, with what became of it after.
+//! What people do about digests. Each act is a line of the audit trail.
 
 use redrive_engine::store::intake::Notification;
-use redrive_engine::store::{NewAct, StoreError};
-use redrive_engine::{By, JobId};
+use redrive_engine::{By, EngineError, JobId};
 use redrive_notify::mail;
 
 use super::{Digests, Occasion};
@@ -17,18 +16,17 @@ pub enum AddressError {
     /// An owner's name that cannot be kept.
     #[error("an owner's name has 1 to 255 bytes and no control characters")]
     Owner,
-    /// The store did not take it.
+    /// It could not be kept.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Engine(#[from] EngineError),
 }
 
 impl Digests {
     /// Asks for a digest now, beside those of the schedule. Answers the job that opens it.
     pub async fn open(&self, by: &By) -> redrive_engine::Result<JobId> {
-        let number = self.note(by, "digest.send", "digest".to_owned()).await?;
-        let done = self.engine.enqueue(&Occasion::default()).await;
-        self.conclude(number, done.as_ref().map(|id| format!("job {id}"))).await;
-        done
+        let occasion = Occasion::default();
+        let act = self.engine.enqueue(&occasion);
+        self.engine.acted(by, "digest.send", "digest", act, |id| format!("job {id}")).await
     }
 
     /// Adds an address, or switches it. Answers it as it is kept.
@@ -40,20 +38,21 @@ impl Digests {
         let notification = Self::checked(notification)?;
         let Notification { owner, address, enabled } = &notification;
         let action = if *enabled { "notifications.enable" } else { "notifications.disable" };
-        let number = self.note(by, action, format!("{owner}: {address}")).await?;
-        let done = self.intake.set_notification(notification.clone()).await;
-        self.conclude(number, done.as_ref().map(|()| "done".to_owned())).await;
-        done?;
+        let act = async { Ok(self.intake.set_notification(notification.clone()).await?) };
+        self.engine.acted(by, action, format!("{owner}: {address}"), act, |()| "done".to_owned()).await?;
         Ok(notification)
     }
 
     /// Removes an address. Answers whether it was there.
-    pub async fn remove_notification(&self, owner: &str, address: &str, by: &By) -> Result<bool, StoreError> {
-        let number = self.note(by, "notifications.remove", format!("{owner}: {address}")).await?;
-        let done = self.intake.remove_notification(owner, address).await;
+    pub async fn remove_notification(
+        &self,
+        owner: &str,
+        address: &str,
+        by: &By,
+    ) -> redrive_engine::Result<bool> {
+        let act = async { Ok(self.intake.remove_notification(owner, address).await?) };
         let words = |there: &bool| if *there { "done".to_owned() } else { "there was none".to_owned() };
-        self.conclude(number, done.as_ref().map(words)).await;
-        done
+        self.engine.acted(by, "notifications.remove", format!("{owner}: {address}"), act, words).await
     }
 
     /// Owner and address as they are kept: without spaces around them, the domain as machines write it.
@@ -66,20 +65,6 @@ impl Digests {
             AddressError::Address(redrive_engine::model::text::one_line_chars(&notification.address, 80))
         })?;
         Ok(Notification { owner, address, enabled: notification.enabled })
-    }
-
-    async fn note(&self, by: &By, action: &str, subject: String) -> Result<i64, StoreError> {
-        let (actor, reason) = (by.actor().to_owned(), by.reason().map(str::to_owned));
-        tracing::info!(event = "desk.act", actor, action, subject);
-        let act = NewAct { actor, action: action.to_owned(), subject, reason };
-        self.engine.store().note_act(act).await
-    }
-
-    async fn conclude(&self, number: i64, outcome: Result<String, &impl std::fmt::Display>) {
-        let outcome = outcome.unwrap_or_else(|error| error.to_string());
-        if let Err(error) = self.engine.store().conclude_act(number, &outcome).await {
-            tracing::warn!(event = "desk.not_concluded", number, "{error}");
-        }
     }
 }
 

@@ -20,13 +20,3 @@ pub(crate) fn digests(app: &App) -> Result<&Digests, Refusal> {
         || Refusal::new(Code::NotFound, "This server has no intake: set INTAKE_URL, and it sends digests.");
     app.digests().ok_or_else(none)
 }
-
-/// Reads a body as JSON; an empty one where that has a meaning.
-fn read<T: serde::de::DeserializeOwned>(body: &[u8], empty: Option<T>) -> Result<T, Refusal> {
-    match empty {
-        Some(usual) if body.trim_ascii().is_empty() => Ok(usual),
-        Some(_) | None => serde_json::from_slice(body).map_err(|error| {
-            Refusal::new(Code::ValidationMalformed, format!("The body cannot be used: {error}"))
-        }),
-    }
-}

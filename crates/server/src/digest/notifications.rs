@@ -11,8 +11,9 @@ use redrive_intake::digest::{AddressError, Digests};
 use redrive_model::Code;
 use redrive_store::intake;
 
-use super::{digests, read};
+use super::digests;
 use crate::app::App;
+use crate::body;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
@@ -36,7 +37,7 @@ pub(crate) async fn replace(
     body: Bytes,
 ) -> Result<Json<NotificationList>, Refusal> {
     let digests = digests(&app)?.clone();
-    let wanted = read::<NotificationList>(&body, None)?.notifications;
+    let wanted = body::json::<NotificationList>(&body)?.notifications;
     if wanted.len() > MOST {
         return Err(Refusal::new(
             Code::ValidationTooMany,
@@ -70,7 +71,7 @@ pub(crate) async fn add(
     operator: Operator,
     body: Bytes,
 ) -> Result<Json<Notification>, Refusal> {
-    let one = read::<Notification>(&body, None)?;
+    let one = body::json::<Notification>(&body)?;
     set(&app, operator, one).await.map(Json)
 }
 
@@ -130,7 +131,7 @@ fn shown(one: intake::Notification) -> Notification {
 impl From<AddressError> for Refusal {
     fn from(error: AddressError) -> Self {
         match error {
-            AddressError::Store(error) => error.into(),
+            AddressError::Engine(error) => error.into(),
             AddressError::Owner => Self::field("owner", &error.to_string()),
             error => Self::field("address", &error.to_string()),
         }

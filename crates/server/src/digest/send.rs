@@ -9,12 +9,12 @@ use redrive_engine::By;
 use redrive_store::{Behind, PageRequest};
 use url::form_urlencoded;
 
-use super::{digests, read, shape};
+use super::{digests, shape};
 use crate::app::App;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
-use crate::query;
 use crate::refusal::Refusal;
+use crate::{body, query};
 
 /// Sends a digest now, beside those of the schedule; with `dry_run` it only tells what would be sent. Nothing is sent when nothing changed.
 #[utoipa::path(post, path = "/api/digest", tag = "operators",
@@ -28,7 +28,7 @@ pub(crate) async fn post(
     body: Bytes,
 ) -> Result<(StatusCode, Json<DigestReply>), Refusal> {
     let digests = digests(&app)?.clone();
-    let DigestRequest { dry_run } = read(&body, Some(DigestRequest::default()))?;
+    let DigestRequest { dry_run } = body::json(&body)?;
     let mail = digests.mails();
     let previews = digests.preview().await?;
     let owners: Vec<_> = previews.iter().map(|preview| shape::owner(preview, mail)).collect();

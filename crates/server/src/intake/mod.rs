@@ -18,6 +18,7 @@ use redrive_model::Code;
 use redrive_store::intake::{IntakeStore, MOST_RETRIES};
 
 use crate::app::App;
+use crate::body;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
@@ -54,10 +55,7 @@ pub(crate) async fn change(
     operator: Operator,
     body: Bytes,
 ) -> Result<Json<IntakeStatus>, Refusal> {
-    let wanted: IntakeSettings = serde_json::from_slice(&body).map_err(|error| {
-        let text = format!("The body is a JSON object with max_retries, paused or both: {error}.");
-        Refusal::new(Code::ValidationMalformed, text)
-    })?;
+    let wanted: IntakeSettings = body::json(&body)?;
     if wanted.max_retries.is_some_and(|retries| retries > MOST_RETRIES) {
         return Err(Refusal::field("max_retries", &format!("must not be above {MOST_RETRIES}")));
     }

@@ -15,8 +15,6 @@ use crate::refusal::Refusal;
 
 /// The workload whose jobs are documents.
 const WORKLOAD: &str = "intake";
-/// Who acts, as the list of acts names it.
-const ACTOR: &str = "operator";
 /// More open moves than this are not counted.
 const MOST_MOVES: usize = 1_000;
 
@@ -60,24 +58,41 @@ impl Desk {
     }
 
     /// Changes what is named.
-    pub(crate) async fn change_intake(&self, _: Operator, wanted: &IntakeSettings) -> Result<(), Refusal> {
+    pub(crate) async fn change_intake(
+        &self,
+        operator: Operator,
+        wanted: &IntakeSettings,
+    ) -> Result<(), Refusal> {
         self.intake()?;
+        let by = By::new(operator.name());
         if let Some(retries) = wanted.max_retries {
-            self.engine.store().set_setting(MAX_RETRIES, Some(&retries.to_string()), ACTOR).await?;
-            tracing::info!(event = "intake.max_retries", retries);
+            let number = retries.to_string();
+            let act =
+                async { Ok(self.engine.store().set_setting(MAX_RETRIES, Some(&number), by.actor()).await?) };
+            self.engine.acted(&by, "intake.max_retries", WORKLOAD, act, |()| number.clone()).await?;
         }
         let workload = WorkloadName::new(WORKLOAD).ok();
         match wanted.paused {
-            Some(true) => self.engine.pause(workload.as_ref(), &By::new(ACTOR)).await?,
-            Some(false) => self.engine.resume(workload.as_ref(), &By::new(ACTOR)).await?,
+            Some(true) => self.engine.pause(workload.as_ref(), &by).await?,
+            Some(false) => self.engine.resume(workload.as_ref(), &by).await?,
             None => {}
         }
         Ok(())
     }
 
     /// Rows that count though nothing is done for them any more are ended as their jobs were.
-    pub(crate) async fn clear_in_flight(&self, _: Operator) -> Result<InFlightCleared, Refusal> {
+    pub(crate) async fn clear_in_flight(&self, operator: Operator) -> Result<InFlightCleared, Refusal> {
         let parts = self.intake()?;
+        let act = async { Ok(self.end_dead_rows(parts).await?) };
+        let words = |cleared: &u64| format!("{cleared} cleared");
+        let by = By::new(operator.name());
+        let cleared = self.engine.acted(&by, "intake.clear_in_flight", WORKLOAD, act, words).await?;
+        let (in_flight, _) = self.in_flight(parts).await?;
+        Ok(InFlightCleared { cleared, in_flight })
+    }
+
+    /// Ends the rows whose jobs have ended. Answers how many there were.
+    async fn end_dead_rows(&self, parts: &IntakeParts) -> redrive_store::Result<u64> {
         let filter = DocumentFilter {
             root: parts.root.clone(),
             stages: vec![Stage::Waiting, Stage::Processing],
@@ -99,11 +114,9 @@ impl Desk {
             }
             cursor = page.next;
             if cursor.is_none() {
-                break;
+                return Ok(cleared);
             }
         }
-        let (in_flight, _) = self.in_flight(parts).await?;
-        Ok(InFlightCleared { cleared, in_flight })
     }
 
     /// A page of failure records.

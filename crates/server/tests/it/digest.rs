@@ -77,7 +77,7 @@ async fn a_dry_run_tells_what_would_be_sent_and_sending_tells_it_once() {
     assert!(again.json()["owners"].as_array().unwrap().is_empty());
     assert_eq!(actions(&world).await[0].0, "digest.send");
     let odd = send(&mut operator, "POST", "/api/digest", &json!({"dryrun": true})).await;
-    assert_eq!((odd.status, odd.code().as_str()), (400, "VALIDATION_MALFORMED"));
+    assert_eq!((odd.status, odd.code().as_str()), (400, "VALIDATION_INVALID_FIELD"));
 }
 
 #[tokio::test]

@@ -118,8 +118,8 @@ const SAID_NOTHING: &[(&str, &str, u16)] = &[
     ("GET", "/api/groups/{fingerprint}", 404),
     ("POST", "/api/groups/{fingerprint}/ack", 404),
     ("POST", "/api/groups/{fingerprint}/resolve", 404),
-    ("POST", "/api/breakers/{target}/hold", 400),
-    ("POST", "/api/breakers/{target}/release", 404),
+    ("POST", "/api/breakers/{target}/hold", 200),
+    ("POST", "/api/breakers/{target}/release", 200),
     ("POST", "/api/simulate", 400),
 ];
 

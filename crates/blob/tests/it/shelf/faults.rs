@@ -70,7 +70,7 @@ async fn refusals_in_a_move_are_told_apart_and_not_retried() {
         ("COPY", Fault::Refuse(503, "SlowDown", Some("7")), Code::UploadThrottled),
         ("COPY", Fault::Refuse(403, "AccessDenied", None), Code::UploadAccessDenied),
         ("COPY", Fault::Refuse(404, "NoSuchBucket", None), Code::UploadNoBucket),
-        ("COPY", Fault::Refuse(507, "QuotaExceeded", None), Code::DiskFull),
+        ("COPY", Fault::Refuse(507, "QuotaExceeded", None), Code::UploadThrottled),
         ("COPY", Fault::Reset, Code::UploadS3Error),
         ("COPY", Fault::ErrorBody("InternalError"), Code::UploadS3Error),
         ("COPY", Fault::ErrorBody("SlowDown"), Code::UploadThrottled),
@@ -87,7 +87,7 @@ async fn refusals_in_a_move_are_told_apart_and_not_retried() {
         let error = b.relocate(&version).await.unwrap_err();
         assert_eq!(error.code(), code, "{call} {fault:?}: {error:?}");
         assert!(b.fake.calls("COPY") <= 1 && b.fake.calls("DELETE") <= 1, "{call} {fault:?}: one try");
-        if code == Code::UploadThrottled && matches!(fault, Fault::Refuse(..)) {
+        if matches!(fault, Fault::Refuse(503, ..)) {
             assert_eq!(error.failure().retry_after, Some(Duration::from_secs(7)));
         }
         let said = format!("{error:?} {error}");

@@ -30,7 +30,7 @@ impl Judge<'_> {
         self.ended_once().await;
         self.dead_letter().await;
         self.missing().await;
-        let audit = self.operate("/api/audit").await;
+        let audit = self.operate("/api/auditor").await;
         assert_eq!(audit["clean"], true, "{audit:#}");
     }
 
