@@ -265,6 +265,25 @@ mod tests {
     }
 
     #[test]
+    fn a_twin_is_searched_by_its_key() {
+        let plan = plan(FIND_TWIN, [vec![0u8; 32]]);
+        assert_eq!(plan, ["SEARCH jobs USING INDEX jobs_dedupe (dedupe=?)"]);
+    }
+
+    /// A statement that is run for every job makes no table of its own.
+    #[test]
+    fn what_every_job_goes_through_builds_nothing_and_throws_nothing_away() {
+        let conn = open_writer(Place::Memory, Sync::EachCommit).unwrap();
+        for (name, sql) in [("insert_job", INSERT_JOB), ("claim_job", CLAIM_JOB), ("complete", COMPLETE)] {
+            let mut explained = conn.prepare(&format!("EXPLAIN {sql}")).unwrap();
+            let params = vec![rusqlite::types::Null; explained.parameter_count()];
+            let steps = explained.query_map(rusqlite::params_from_iter(params), |row| row.get(1)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert!(!steps.contains(&"OpenEphemeral".to_owned()), "{name}: {steps:?}");
+        }
+    }
+
+    #[test]
     fn jobs_in_no_batch_are_searched_in_order_by_their_own_indexes() {
         for (scan, found) in [
             (scan::SINGLE.newest, "COVERING INDEX jobs_single (batch_id=?)"),
