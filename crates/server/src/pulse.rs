@@ -66,10 +66,11 @@ impl Pulse {
         Ok(look)
     }
 
-    /// One breaker as it is now, whatever the last look was.
-    pub(crate) async fn fresh(&self, desk: &Desk, row: &BreakerRow) -> Result<Breaker, Refusal> {
+    /// Breakers as they are now, whatever the last look was.
+    pub(crate) async fn fresh(&self, desk: &Desk, rows: &[BreakerRow]) -> Result<Vec<Breaker>, Refusal> {
         let (counts, now) = (desk.lanes().await?, desk.now().await?);
-        Ok(self.breaker(row, &Waiting::of(desk, &counts), now))
+        let waiting = Waiting::of(desk, &counts);
+        Ok(rows.iter().map(|row| self.breaker(row, &waiting, now)).collect())
     }
 
     fn breaker(&self, row: &BreakerRow, waiting: &Waiting<'_>, now: Timestamp) -> Breaker {

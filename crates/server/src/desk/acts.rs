@@ -21,6 +21,11 @@ pub(crate) async fn list(
     operator: Operator,
     RawQuery(asked): RawQuery,
 ) -> Result<Json<ActList>, Refusal> {
+    Ok(Json(page(&app, operator, asked.as_deref()).await?))
+}
+
+/// A page of them.
+pub(crate) async fn page(app: &App, operator: Operator, asked: Option<&str>) -> Result<ActList, Refusal> {
     let (mut limit, mut cursor) = (None, None);
     for (name, value) in form_urlencoded::parse(asked.unwrap_or_default().as_bytes()) {
         match &*name {
@@ -34,7 +39,7 @@ pub(crate) async fn list(
     }
     let page = PageRequest { limit: query::limit(limit)?, cursor: query::cursor::<i64>(cursor)? };
     let page = app.desk().acts(operator, page).await?;
-    Ok(Json(ActList { acts: page.rows.into_iter().map(view).collect(), next_cursor: page.next }))
+    Ok(ActList { acts: page.rows.into_iter().map(view).collect(), next_cursor: page.next })
 }
 
 fn view(row: ActRow) -> Act {

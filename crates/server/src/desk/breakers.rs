@@ -16,16 +16,18 @@ use crate::refusal::Refusal;
 
 /// All breakers, those that are not closed first.
 #[utoipa::path(get, path = "/api/breakers", tag = "operators", responses((status = 200, body = BreakerList)))]
-pub(crate) async fn list(State(app): State<App>, _: Operator) -> Result<Json<BreakerList>, Refusal> {
-    let look = app.pulse().look(app.desk()).await?;
+pub(crate) async fn list(State(app): State<App>, operator: Operator) -> Result<Json<BreakerList>, Refusal> {
+    Ok(Json(BreakerList { breakers: all(&app, operator).await? }))
+}
+
+/// The same, not as an answer.
+pub(crate) async fn all(app: &App, _: Operator) -> Result<Vec<BreakerDetail>, Refusal> {
     let rows = app.desk().breakers().await?;
-    let detail = |row: &BreakerRow| {
-        let shown = look.breakers.iter().find(|breaker| breaker.target == row.target.as_str());
-        shown.map(|shown| view(row, shown.clone()))
-    };
-    let mut breakers: Vec<BreakerDetail> = rows.iter().filter_map(detail).collect();
+    let shown = app.pulse().fresh(app.desk(), &rows).await?;
+    let mut breakers: Vec<BreakerDetail> =
+        rows.iter().zip(shown).map(|(row, shown)| view(row, shown)).collect();
     breakers.sort_by_key(|one| (one.breaker.state == "closed", one.breaker.target.clone()));
-    Ok(Json(BreakerList { breakers }))
+    Ok(breakers)
 }
 
 /// Holds a target: its jobs wait and lose nothing. A target that nobody has called yet can be held too.
@@ -38,8 +40,16 @@ pub(crate) async fn hold(
     target: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<BreakerDetail>, Refusal> {
-    let target = named(target)?;
-    let HoldTarget { until, reason } = body::json(&body)?;
+    Ok(Json(held(&app, operator, named(target)?, body::json(&body)?).await?))
+}
+
+/// Holds it, and answers how it is then.
+pub(crate) async fn held(
+    app: &App,
+    operator: Operator,
+    target: Target,
+    HoldTarget { until, reason }: HoldTarget,
+) -> Result<BreakerDetail, Refusal> {
     if let Some(until) = until
         && until <= app.desk().now().await?
     {
@@ -47,7 +57,7 @@ pub(crate) async fn hold(
     }
     let (desk, held) = (app.desk().clone(), target.clone());
     to_its_end(async move { desk.hold(operator, &held, until, reason).await }).await?;
-    one(&app, operator, &target).await
+    one(app, operator, &target).await
 }
 
 /// Lets a target go: ends a hold, and closes an open breaker with a ramp.
@@ -61,20 +71,29 @@ pub(crate) async fn release(
     body: Bytes,
 ) -> Result<Json<BreakerDetail>, Refusal> {
     let target = named(target).map_err(|_| missing())?;
-    let Because { reason } = body::json(&body)?;
+    Ok(Json(released(&app, operator, target, body::json(&body)?).await?))
+}
+
+/// Lets it go, and answers how it is then.
+pub(crate) async fn released(
+    app: &App,
+    operator: Operator,
+    target: Target,
+    Because { reason }: Because,
+) -> Result<BreakerDetail, Refusal> {
     app.desk().breaker(operator, &target).await?.ok_or_else(missing)?;
     let (desk, held) = (app.desk().clone(), target.clone());
     to_its_end(async move { desk.release(operator, &held, reason).await }).await?;
-    one(&app, operator, &target).await
+    one(app, operator, &target).await
 }
 
-async fn one(app: &App, operator: Operator, target: &Target) -> Result<Json<BreakerDetail>, Refusal> {
+async fn one(app: &App, operator: Operator, target: &Target) -> Result<BreakerDetail, Refusal> {
     let row = app.desk().breaker(operator, target).await?.ok_or_else(missing)?;
-    let shown = app.pulse().fresh(app.desk(), &row).await?;
-    Ok(Json(view(&row, shown)))
+    let shown = app.pulse().fresh(app.desk(), std::slice::from_ref(&row)).await?.pop();
+    Ok(view(&row, shown.ok_or_else(missing)?))
 }
 
-fn named(target: Result<Path<String>, PathRejection>) -> Result<Target, Refusal> {
+pub(crate) fn named(target: Result<Path<String>, PathRejection>) -> Result<Target, Refusal> {
     let name = target.ok().and_then(|Path(text)| Target::new(text).ok());
     name.ok_or_else(|| Refusal::field("target", "is no name of a target"))
 }

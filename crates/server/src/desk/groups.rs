@@ -27,9 +27,14 @@ pub(crate) async fn list(
     operator: Operator,
     RawQuery(asked): RawQuery,
 ) -> Result<Json<GroupList>, Refusal> {
-    let (filter, page) = parse(read(asked.as_deref())?)?;
+    Ok(Json(page(&app, operator, read(asked.as_deref())?).await?))
+}
+
+/// A page of them.
+pub(crate) async fn page(app: &App, operator: Operator, asked: GroupQuery) -> Result<GroupList, Refusal> {
+    let (filter, page) = parse(asked)?;
     let page = app.desk().groups(operator, filter, page).await?;
-    Ok(Json(GroupList { groups: page.rows.into_iter().map(view).collect(), next_cursor: page.next }))
+    Ok(GroupList { groups: page.rows.into_iter().map(view).collect(), next_cursor: page.next })
 }
 
 /// One of them.
@@ -55,7 +60,7 @@ pub(crate) async fn ack(
     group: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<Group>, Refusal> {
-    become_of(&app, operator, &named(group)?, GroupState::Acknowledged, &body).await
+    Ok(Json(become_of(&app, operator, &named(group)?, GroupState::Acknowledged, body::json(&body)?).await?))
 }
 
 /// Says that it is mended. When it is seen again it is regressed by itself.
@@ -69,28 +74,28 @@ pub(crate) async fn resolve(
     group: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<Group>, Refusal> {
-    become_of(&app, operator, &named(group)?, GroupState::Resolved, &body).await
+    Ok(Json(become_of(&app, operator, &named(group)?, GroupState::Resolved, body::json(&body)?).await?))
 }
 
-async fn become_of(
+/// Says where people are with it now.
+pub(crate) async fn become_of(
     app: &App,
     operator: Operator,
     group: &Fingerprint,
     to: GroupState,
-    body: &Bytes,
-) -> Result<Json<Group>, Refusal> {
-    let Because { reason } = body::json(body)?;
+    Because { reason }: Because,
+) -> Result<Group, Refusal> {
     look(app, operator, group).await?;
     let (desk, named) = (app.desk().clone(), group.clone());
     to_its_end(async move { desk.move_group(operator, &named, to, reason).await }).await?;
-    Ok(Json(look(app, operator, group).await?))
+    look(app, operator, group).await
 }
 
-async fn look(app: &App, operator: Operator, group: &Fingerprint) -> Result<Group, Refusal> {
+pub(crate) async fn look(app: &App, operator: Operator, group: &Fingerprint) -> Result<Group, Refusal> {
     app.desk().group(operator, group).await?.map(view).ok_or_else(missing)
 }
 
-fn named(group: Result<Path<String>, PathRejection>) -> Result<Fingerprint, Refusal> {
+pub(crate) fn named(group: Result<Path<String>, PathRejection>) -> Result<Fingerprint, Refusal> {
     group.ok().and_then(|Path(text)| text.parse().ok()).ok_or_else(missing)
 }
 
@@ -98,7 +103,7 @@ fn missing() -> Refusal {
     Refusal::new(Code::NotFound, "There is no such failure group.")
 }
 
-fn read(text: Option<&str>) -> Result<GroupQuery, Refusal> {
+pub(crate) fn read(text: Option<&str>) -> Result<GroupQuery, Refusal> {
     let mut asked = GroupQuery::default();
     for (name, value) in form_urlencoded::parse(text.unwrap_or_default().as_bytes()) {
         let place = match &*name {

@@ -6,7 +6,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use redrive_api::{Because, DeadLetter, JobReply, Problem};
-use redrive_model::{Code, Offset};
+use redrive_model::{Code, JobId, Offset};
 use redrive_store::{Acted, DeadRow, DeadState};
 
 use crate::app::App;
@@ -28,8 +28,20 @@ pub(crate) async fn replay(
     offset: Result<Path<i64>, PathRejection>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<JobReply>), Refusal> {
-    let Because { reason } = body::json(&body)?;
-    let row = open(&app, operator, offset).await?;
+    let Path(offset) = offset.map_err(|_| dead::missing())?;
+    let job = again(&app, operator, Offset(offset), body::json(&body)?).await?;
+    let job = app.desk().owned(&session, job).await?;
+    Ok((StatusCode::ACCEPTED, Json(JobReply { job: view::job(&job).await? })))
+}
+
+/// Starts it again, and answers which job.
+pub(crate) async fn again(
+    app: &App,
+    operator: Operator,
+    offset: Offset,
+    Because { reason }: Because,
+) -> Result<JobId, Refusal> {
+    let row = open(app, operator, offset).await?;
     let desk = app.desk().clone();
     let acted = to_its_end(async move { desk.replay_letter(operator, row.job, reason).await }).await?;
     match acted {
@@ -44,8 +56,7 @@ pub(crate) async fn replay(
             return Err(Refusal::new(Code::ConflictDuplicate, text).job(twin));
         }
     }
-    let job = app.desk().owned(&session, row.job).await?;
-    Ok((StatusCode::ACCEPTED, Json(JobReply { job: view::job(&job).await? })))
+    Ok(row.job)
 }
 
 /// Marks a dead letter as not wanted. It stays, and can be found by its state.
@@ -59,23 +70,29 @@ pub(crate) async fn discard(
     offset: Result<Path<i64>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<DeadLetter>, Refusal> {
-    let Because { reason } = body::json(&body)?;
-    let row = open(&app, operator, offset).await?;
-    let (desk, at) = (app.desk().clone(), row.offset);
-    if !to_its_end(async move { desk.discard(operator, at, reason).await }).await? {
+    let Path(offset) = offset.map_err(|_| dead::missing())?;
+    drop_it(&app, operator, Offset(offset), body::json(&body)?).await?;
+    dead::letter(&app, operator, Offset(offset)).await.map(Json)
+}
+
+/// Marks it.
+pub(crate) async fn drop_it(
+    app: &App,
+    operator: Operator,
+    offset: Offset,
+    Because { reason }: Because,
+) -> Result<(), Refusal> {
+    let row = open(app, operator, offset).await?;
+    let desk = app.desk().clone();
+    if !to_its_end(async move { desk.discard(operator, offset, reason).await }).await? {
         return Err(not_open(&row));
     }
-    dead::letter(&app, operator, at).await.map(Json)
+    Ok(())
 }
 
 /// A letter that is still open.
-async fn open(
-    app: &App,
-    operator: Operator,
-    offset: Result<Path<i64>, PathRejection>,
-) -> Result<DeadRow, Refusal> {
-    let Path(offset) = offset.map_err(|_| dead::missing())?;
-    let row = app.desk().dead_letter(operator, Offset(offset)).await?.ok_or_else(dead::missing)?;
+async fn open(app: &App, operator: Operator, offset: Offset) -> Result<DeadRow, Refusal> {
+    let row = app.desk().dead_letter(operator, offset).await?.ok_or_else(dead::missing)?;
     match row.state {
         DeadState::Open => Ok(row),
         DeadState::Replayed | DeadState::Discarded => Err(not_open(&row)),

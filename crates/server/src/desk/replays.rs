@@ -32,7 +32,32 @@ pub(crate) async fn start(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let asked: NewReplay = body::json(&body)?;
-    let (workload, filter) = parse(&app, operator, asked.filter).await?;
+    if asked.dry_run {
+        return Ok(Json(Matching { matching: count(&app, operator, asked).await? }).into_response());
+    }
+    let replay = begin(&app, operator, asked).await?;
+    let place = format!("/api/replays/{}", replay.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(replay)).into_response())
+}
+
+/// How many dead letters this would take now.
+pub(crate) async fn count(app: &App, operator: Operator, asked: NewReplay) -> Result<u64, Refusal> {
+    let new = plan(app, operator, asked).await?;
+    app.desk().count_replay(operator, &new.workload, &new.filter).await
+}
+
+/// Starts it.
+pub(crate) async fn begin(app: &App, operator: Operator, asked: NewReplay) -> Result<Replay, Refusal> {
+    let reason = asked.reason.clone();
+    let new = plan(app, operator, asked).await?;
+    let desk = app.desk().clone();
+    let id = to_its_end(async move { desk.start_replay(operator, new, reason).await }).await?;
+    look(app, operator, id).await
+}
+
+/// What was asked for, checked, with what is usual where nothing is said.
+async fn plan(app: &App, operator: Operator, asked: NewReplay) -> Result<engine::NewReplay, Refusal> {
+    let (workload, filter) = parse(app, operator, asked.filter).await?;
     let usual = engine::NewReplay::of(workload);
     let share = asked.stop_at_failure_share.unwrap_or(usual.stop_share);
     if !(0.0..=1.0).contains(&share) {
@@ -41,23 +66,14 @@ pub(crate) async fn start(
     if asked.rate_per_sec == Some(0) {
         return Err(Refusal::field("rate_per_sec", "is no number from 1"));
     }
-    let new = engine::NewReplay {
+    Ok(engine::NewReplay {
         filter,
         name: query::given(asked.name),
         canary: asked.canary.unwrap_or(usual.canary),
         rate: asked.rate_per_sec.unwrap_or(usual.rate),
         stop_share: share,
         ..usual
-    };
-    if asked.dry_run {
-        let matching = app.desk().count_replay(operator, &new.workload, &new.filter).await?;
-        return Ok(Json(Matching { matching }).into_response());
-    }
-    let (desk, reason) = (app.desk().clone(), asked.reason);
-    let id = to_its_end(async move { desk.start_replay(operator, new, reason).await }).await?;
-    let replay = look(&app, operator, id).await?;
-    let place = format!("/api/replays/{id}");
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(replay)).into_response())
+    })
 }
 
 /// The replays of a workload, or of all.
@@ -76,9 +92,16 @@ pub(crate) async fn list(
             _ => return Err(Refusal::new(Code::ValidationUnknownField, "The query can hold workload.")),
         }
     }
-    let workload = query::workload(workload)?;
-    let replays = app.desk().replays(operator, workload.as_ref()).await?;
-    Ok(Json(ReplayList { replays: replays.into_iter().map(view).collect() }))
+    Ok(Json(ReplayList { replays: all(&app, operator, query::workload(workload)?.as_ref()).await? }))
+}
+
+/// All that are known, of one kind of job or of every kind.
+pub(crate) async fn all(
+    app: &App,
+    operator: Operator,
+    workload: Option<&WorkloadName>,
+) -> Result<Vec<Replay>, Refusal> {
+    Ok(app.desk().replays(operator, workload).await?.into_iter().map(view).collect())
 }
 
 /// How a replay is.
@@ -103,9 +126,7 @@ pub(crate) async fn pause(
     id: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<Replay>, Refusal> {
-    let (id, Because { reason }, desk) = (named(id)?, body::json(&body)?, app.desk().clone());
-    to_its_end(async move { desk.pause_replay(operator, id, reason).await }).await?;
-    Ok(Json(look(&app, operator, id).await?))
+    Ok(Json(change(&app, operator, named(id)?, Turn::Pause, body::json(&body)?).await?))
 }
 
 /// Goes on.
@@ -118,9 +139,7 @@ pub(crate) async fn resume(
     id: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<Replay>, Refusal> {
-    let (id, Because { reason }, desk) = (named(id)?, body::json(&body)?, app.desk().clone());
-    to_its_end(async move { desk.resume_replay(operator, id, reason).await }).await?;
-    Ok(Json(look(&app, operator, id).await?))
+    Ok(Json(change(&app, operator, named(id)?, Turn::Resume, body::json(&body)?).await?))
 }
 
 /// Ends it. What was started goes on; the rest stays among the dead letters.
@@ -134,16 +153,35 @@ pub(crate) async fn cancel(
     id: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<Replay>, Refusal> {
-    let (id, Because { reason }, desk) = (named(id)?, body::json(&body)?, app.desk().clone());
-    to_its_end(async move { desk.cancel_replay(operator, id, reason).await }).await?;
-    Ok(Json(look(&app, operator, id).await?))
+    Ok(Json(change(&app, operator, named(id)?, Turn::Cancel, body::json(&body)?).await?))
 }
 
-async fn look(app: &App, operator: Operator, id: ReplayId) -> Result<Replay, Refusal> {
+/// What can be done with one that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Pause,
+    Resume,
+    Cancel,
+}
+
+/// Does it, and answers how the replay is then.
+pub(crate) async fn change(
+    app: &App,
+    operator: Operator,
+    id: ReplayId,
+    turn: Turn,
+    Because { reason }: Because,
+) -> Result<Replay, Refusal> {
+    let desk = app.desk().clone();
+    to_its_end(async move { desk.turn_replay(operator, id, turn, reason).await }).await?;
+    look(app, operator, id).await
+}
+
+pub(crate) async fn look(app: &App, operator: Operator, id: ReplayId) -> Result<Replay, Refusal> {
     app.desk().replay(operator, id).await?.map(view).ok_or_else(missing)
 }
 
-fn named(id: Result<Path<String>, PathRejection>) -> Result<ReplayId, Refusal> {
+pub(crate) fn named(id: Result<Path<String>, PathRejection>) -> Result<ReplayId, Refusal> {
     id.ok().and_then(|Path(text)| text.parse().ok()).ok_or_else(missing)
 }
 

@@ -13,10 +13,15 @@ use crate::refusal::Refusal;
 /// All workers that are known, those that live first.
 #[utoipa::path(get, path = "/api/workers", tag = "operators", responses((status = 200, body = WorkerList)))]
 pub(crate) async fn list(State(app): State<App>, operator: Operator) -> Result<Json<WorkerList>, Refusal> {
+    Ok(Json(WorkerList { workers: all(&app, operator).await? }))
+}
+
+/// The same, not as an answer.
+pub(crate) async fn all(app: &App, operator: Operator) -> Result<Vec<Worker>, Refusal> {
     let now = app.desk().now().await?;
     let mut rows = app.desk().workers(operator).await?;
     rows.sort_by_key(|row| (row.alive_until < now, std::cmp::Reverse(row.started_at)));
-    Ok(Json(WorkerList { workers: rows.into_iter().map(|row| view(row, now)).collect() }))
+    Ok(rows.into_iter().map(|row| view(row, now)).collect())
 }
 
 fn view(row: WorkerRow, now: Timestamp) -> Worker {

@@ -7,6 +7,7 @@ use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, Wo
 use redrive_store::{ActRow, Acted, BreakerRow, GroupFilter, GroupRow, Page, PageRequest, WorkerRow};
 
 use super::Desk;
+use crate::desk::replays::Turn;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
@@ -78,31 +79,19 @@ impl Desk {
         Ok(self.engine.replays(workload).await?)
     }
 
-    pub(crate) async fn pause_replay(
+    pub(crate) async fn turn_replay(
         &self,
         operator: Operator,
         id: ReplayId,
+        turn: Turn,
         reason: Option<String>,
     ) -> Result<(), Refusal> {
-        Ok(self.engine.pause_replay(id, &by(operator, reason)).await?)
-    }
-
-    pub(crate) async fn resume_replay(
-        &self,
-        operator: Operator,
-        id: ReplayId,
-        reason: Option<String>,
-    ) -> Result<(), Refusal> {
-        Ok(self.engine.resume_replay(id, &by(operator, reason)).await?)
-    }
-
-    pub(crate) async fn cancel_replay(
-        &self,
-        operator: Operator,
-        id: ReplayId,
-        reason: Option<String>,
-    ) -> Result<(), Refusal> {
-        Ok(self.engine.cancel_replay(id, &by(operator, reason)).await?)
+        let by = by(operator, reason);
+        Ok(match turn {
+            Turn::Pause => self.engine.pause_replay(id, &by).await?,
+            Turn::Resume => self.engine.resume_replay(id, &by).await?,
+            Turn::Cancel => self.engine.cancel_replay(id, &by).await?,
+        })
     }
 
     // --- groups ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 mod acts;
 mod assets;
 mod banner;
+mod desk;
 mod digest;
 mod docs;
 mod failures;
@@ -72,6 +73,18 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/digest/mail", Operator, look, get(digest::mail)),
         Row::new(Method::GET, "/notifications", Operator, look, get(digest::addresses)),
         Row::new(Method::POST, "/notifications", Operator, act, post(digest::change)),
+        Row::new(Method::GET, "/dead", Operator, look, get(desk::groups)),
+        Row::new(Method::GET, "/dead/{fingerprint}", Operator, look, get(desk::group)),
+        Row::new(Method::POST, "/dead/{fingerprint}", Operator, act, post(desk::change_group)),
+        Row::new(Method::POST, "/dead/{fingerprint}/replay", Operator, act, post(desk::replay)),
+        Row::new(Method::POST, "/letters/{offset}", Operator, act, post(desk::change_letter)),
+        Row::new(Method::GET, "/replays", Operator, look, get(desk::replays)),
+        Row::new(Method::GET, "/replays/{id}", Operator, look, get(desk::one_replay)),
+        Row::new(Method::POST, "/replays/{id}", Operator, act, post(desk::change_replay)),
+        Row::new(Method::GET, "/breakers", Operator, look, get(desk::breakers)),
+        Row::new(Method::POST, "/breakers", Operator, act, post(desk::change_breaker)),
+        Row::new(Method::GET, "/workers", Operator, look, get(desk::workers)),
+        Row::new(Method::GET, "/audit", Operator, look, get(desk::trail)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
         Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),

@@ -9,7 +9,7 @@ use crate::gateway::Mood;
 use crate::world::{World, eventually, pdf};
 
 /// A world in which so many uploads were refused, and an operator; the gateway is well again.
-async fn refused(n: u32) -> (World, Client) {
+pub(crate) async fn refused(n: u32) -> (World, Client) {
     let world = World::start().await;
     let mut ann = world.client();
     world.gateway.mood(Mood::Refuses);

@@ -1,6 +1,7 @@
 //! The pages as a browser without script gets them, and the pieces as a script of ours asks for them.
 
 mod acts;
+mod desk;
 mod digest;
 mod fetch;
 mod job;

@@ -30,6 +30,18 @@ pub(crate) async fn visit(client: &mut Client, path: &str) -> Page {
     Page::read(client.ask("GET", path, BROWSER).await)
 }
 
+/// Presses a button of a form.
+pub(crate) async fn press(client: &mut Client, path: &str, fields: &str) -> Answer {
+    let mut request = client
+        .request("POST", path)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(fields.to_owned());
+    for (name, value) in BROWSER {
+        request = request.header(*name, *value);
+    }
+    client.send(request).await
+}
+
 impl Page {
     /// A whole page. It is checked for what every page must be.
     pub(crate) fn read(answer: Answer) -> Self {

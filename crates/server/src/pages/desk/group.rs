@@ -1,0 +1,215 @@
+//! One cause: what it is, what waits for it, and how that is started again.
+
+use axum::Form;
+use axum::extract::rejection::{FormRejection, PathRejection};
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use redrive_api::{Group, NewReplay, ReplayFilter};
+use redrive_model::Code;
+use redrive_model::fingerprint::Fingerprint;
+use redrive_model::group::GroupState;
+use redrive_store::{DeadFilter, DeadRow, DeadState, Page, PageRequest};
+use serde::Deserialize;
+
+use super::super::layout::{Shell, sentences};
+use super::super::words::{number, time};
+use super::{Pressed, groups as words, letters, reason};
+use crate::app::App;
+use crate::desk::{groups, replays};
+use crate::operator::Operator;
+use crate::query;
+use crate::refusal::Refusal;
+
+/// So many letters are on a page.
+const LETTERS: usize = 20;
+
+/// What the form of a replay says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub(in crate::pages) struct Typed {
+    canary: String,
+    rate: String,
+    stop: String,
+    reason: String,
+}
+
+impl Default for Typed {
+    /// What is usual.
+    fn default() -> Self {
+        Self { canary: "3".to_owned(), rate: "5".to_owned(), stop: "20".to_owned(), reason: String::new() }
+    }
+}
+
+impl Typed {
+    fn replay(&self, group: &Fingerprint) -> Result<NewReplay, Refusal> {
+        let percent = whole("Stop at", &self.stop)?;
+        if percent > 100 {
+            return Err(Refusal::field("Stop at", "is no share from 0 to 100 %"));
+        }
+        Ok(NewReplay {
+            canary: Some(whole("Try first", &self.canary)?),
+            rate_per_sec: Some(whole("Then per second", &self.rate)?),
+            stop_at_failure_share: Some(f64::from(percent) / 100.0),
+            reason: query::given(Some(self.reason.clone())),
+            ..all_of(group)
+        })
+    }
+}
+
+fn all_of(group: &Fingerprint) -> NewReplay {
+    let filter = ReplayFilter { group: Some(group.to_string()), ..ReplayFilter::default() };
+    NewReplay { filter, ..NewReplay::default() }
+}
+
+fn whole(name: &str, typed: &str) -> Result<u32, Refusal> {
+    typed.trim().parse().map_err(|_| Refusal::field(name, "is no whole number"))
+}
+
+type Named = Result<Path<String>, PathRejection>;
+
+/// The page.
+pub(in crate::pages) async fn page(
+    State(app): State<App>,
+    operator: Operator,
+    group: Named,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    show(&app, operator, &groups::named(group)?, query.as_deref(), &Typed::default(), None).await
+}
+
+/// Says that somebody looks at it, or that it is mended.
+pub(in crate::pages) async fn change(
+    State(app): State<App>,
+    operator: Operator,
+    group: Named,
+    form: Result<Form<Pressed>, FormRejection>,
+) -> Result<Response, Refusal> {
+    let (group, pressed) = (groups::named(group)?, super::read(form)?);
+    let to = match pressed.act.as_str() {
+        "ack" => GroupState::Acknowledged,
+        "resolve" => GroupState::Resolved,
+        _ => return Err(super::odd()),
+    };
+    groups::become_of(&app, operator, &group, to, pressed.because()).await?;
+    Ok(Redirect::to(&format!("/dead/{group}")).into_response())
+}
+
+/// Starts all that waits for it again, and leads to how that goes.
+pub(in crate::pages) async fn replay(
+    State(app): State<App>,
+    operator: Operator,
+    group: Named,
+    form: Result<Form<Typed>, FormRejection>,
+) -> Result<Response, Refusal> {
+    let (group, typed) = (groups::named(group)?, super::read(form)?);
+    let begun = match typed.replay(&group) {
+        Ok(asked) => replays::begin(&app, operator, asked).await,
+        Err(refusal) => Err(refusal),
+    };
+    match begun {
+        Ok(replay) => Ok(Redirect::to(&format!("/replays/{}", replay.id)).into_response()),
+        // What was typed is shown again, with what is wrong.
+        Err(refusal) if refusal.problem().status < StatusCode::INTERNAL_SERVER_ERROR.as_u16() => {
+            let flaw = refusal.problem().detail.clone();
+            Ok(super::flawed(&refusal, show(&app, operator, &group, None, &typed, Some(&flaw)).await?))
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+async fn show(
+    app: &App,
+    operator: Operator,
+    named: &Fingerprint,
+    query: Option<&str>,
+    typed: &Typed,
+    flaw: Option<&str>,
+) -> Result<Response, Refusal> {
+    let group = groups::look(app, operator, named).await?;
+    let waiting = replays::count(app, operator, all_of(named)).await?;
+    let letters = open(app, operator, named, query).await?;
+    let what = words::what(&group.code);
+    let code = Code::parse(&group.code);
+    let body = html! {
+        p.fine.crumb { a href="/dead" { "All causes" } }
+        h1 { (what) }
+        div.head {
+            p.how { (words::state(&group.state)) span.fine { a href={ "/failures/" (group.code) } { (group.code) } } }
+            (acts(&group))
+        }
+        @if let Some(code) = code { section.explain.is-bad aria-label="What it means" { (sentences(code, Some(&group.message))) } }
+        dl.facts {
+            div { dt { "Kind of job" } dd { (group.workload) } }
+            @if let Some(target) = &group.target { div { dt { "Blamed on" } dd { bdi { (target) } } } }
+            div { dt { "Failed attempts" } dd { (number(group.failures)) } }
+            div { dt { "First seen" } dd { (time(group.first_seen)) } }
+            div { dt { "Last seen" } dd { (time(group.last_seen)) } }
+            div { dt { "An example" } dd { a href={ "/jobs/" (group.sample_job_id) } { "The newest job" } } }
+        }
+        (dialog(named, waiting, typed, flaw))
+        (letters::section(named, waiting, &letters))
+    };
+    Ok(Shell::new(what).page(&body))
+}
+
+fn acts(group: &Group) -> Markup {
+    let may = |to| GroupState::parse(&group.state).is_some_and(|state| state.may_become(to));
+    let button = |act: &str, word: &str| html! { button.quiet name="act" value=(act) { (word) } };
+    html! {
+        form.acts method="post" action={ "/dead/" (group.fingerprint) } {
+            @if may(GroupState::Acknowledged) { (button("ack", "I look at it")) }
+            @if may(GroupState::Resolved) { (button("resolve", "It is mended")) }
+        }
+    }
+}
+
+/// How many it is, and how they are started again: a few first, then the rest, and an end when too many fail again.
+fn dialog(group: &Fingerprint, waiting: u64, typed: &Typed, flaw: Option<&str>) -> Markup {
+    let field = |id: &str, label: &str, value: &str, max: &str, after: &str| {
+        html! {
+            div {
+                label for=(id) { (label) }
+                input id=(id) name=(id) type="number" min="0" max=(max) required value=(value) inputmode="numeric";
+                " " span.fine { (after) }
+            }
+        }
+    };
+    html! {
+        section #replay aria-label="Replay" {
+            h2 { "Replay" }
+            @if waiting == 0 && flaw.is_none() {
+                p.fine { "Nothing waits: there is nothing to replay." }
+            } @else {
+                form.add method="post" action={ "/dead/" (group) "/replay" } {
+                    (field("canary", "Try first", &typed.canary, "100000", "before the others; 0 for none"))
+                    (field("rate", "Then per second", &typed.rate, "500", "at most 500"))
+                    (field("stop", "Stop at", &typed.stop, "100", "% that fail again"))
+                    (reason("reason", &typed.reason))
+                    button { "Replay " (number(waiting)) @if waiting == 1 { " job" } @else { " jobs" } }
+                    @if let Some(flaw) = flaw { p.why role="alert" { "Nothing was started: " (flaw) } }
+                }
+            }
+        }
+    }
+}
+
+async fn open(
+    app: &App,
+    operator: Operator,
+    group: &Fingerprint,
+    query: Option<&str>,
+) -> Result<Page<DeadRow>, Refusal> {
+    let mut cursor = None;
+    for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        match &*name {
+            "cursor" => query::once(&mut cursor, &name, &value)?,
+            _ => return Err(Refusal::new(Code::ValidationUnknownField, "The query can hold cursor.")),
+        }
+    }
+    let filter =
+        DeadFilter { group: Some(group.clone()), state: Some(DeadState::Open), ..DeadFilter::default() };
+    let page = PageRequest { limit: LETTERS, cursor: query::cursor::<i64>(cursor)? };
+    app.desk().dead_letters(operator, filter, page).await
+}

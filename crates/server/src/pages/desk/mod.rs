@@ -1,0 +1,80 @@
+//! What operators look at, and do by plain forms: failures by their cause, replays, targets, workers, the trail.
+
+mod breakers;
+mod group;
+mod groups;
+mod letters;
+mod replays;
+mod trail;
+mod workers;
+
+pub(super) use breakers::{change as change_breaker, page as breakers};
+pub(super) use group::{change as change_group, page as group, replay};
+pub(super) use groups::page as groups;
+pub(super) use letters::change as change_letter;
+pub(super) use replays::{change as change_replay, list as replays, one as one_replay};
+pub(super) use trail::page as trail;
+pub(super) use workers::page as workers;
+
+use axum::Form;
+use axum::extract::rejection::FormRejection;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use redrive_api::Because;
+use redrive_model::Code;
+use serde::Deserialize;
+
+use super::banner::banner;
+use super::layout::Shell;
+use crate::app::App;
+use crate::query;
+use crate::refusal::Refusal;
+
+/// A button that was pressed, and why.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Pressed {
+    #[serde(default)]
+    act: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl Pressed {
+    fn because(self) -> Because {
+        Because { reason: query::given(Some(self.reason)) }
+    }
+}
+
+/// What a form says.
+fn read<T>(form: Result<Form<T>, FormRejection>) -> Result<T, Refusal> {
+    form.map(|Form(typed)| typed).map_err(|_| odd())
+}
+
+fn odd() -> Refusal {
+    Refusal::new(Code::ValidationMalformed, "The form cannot be read.")
+}
+
+/// A page that is kept fresh, or the piece of it that a script asks for.
+async fn fresh(app: &App, headers: &HeaderMap, title: &str, piece: Markup) -> Response {
+    if super::wants_piece(headers) {
+        return super::html(piece);
+    }
+    Shell::new(title).live(banner(app).await, "/live").page(&piece)
+}
+
+/// A page that says what is wrong with what was typed.
+fn flawed(refusal: &Refusal, page: Response) -> Response {
+    let status = StatusCode::from_u16(refusal.problem().status).unwrap_or(StatusCode::BAD_REQUEST);
+    (status, page).into_response()
+}
+
+/// Where people say why.
+fn reason(id: &str, typed: &str) -> Markup {
+    html! {
+        div {
+            label for=(id) { "Reason" }
+            input id=(id) name="reason" type="text" value=(typed) maxlength="500" autocomplete="off";
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The trail: who did what to what, why, and what became of it.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use maud::{Markup, html};
+use redrive_api::Act;
+
+use super::super::layout::Shell;
+use super::super::words::time_exactly;
+use crate::app::App;
+use crate::desk::acts;
+use crate::operator::Operator;
+use crate::refusal::Refusal;
+
+/// The page.
+pub(in crate::pages) async fn page(
+    State(app): State<App>,
+    operator: Operator,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let list = acts::page(&app, operator, query.as_deref()).await?;
+    let body = html! {
+        h1 { "Audit" }
+        p.lead { "What people did here, newest first. Nothing is ever taken out of it by hand." }
+        @if list.acts.is_empty() {
+            div.empty { p { "Nobody did anything yet." } }
+        } @else {
+            table.plain-table.stacks {
+                thead {
+                    tr {
+                        th scope="col" { "When" } th scope="col" { "Who" } th scope="col" { "What" }
+                        th scope="col" { "Why" } th scope="col" { "Outcome" }
+                    }
+                }
+                tbody { @for act in &list.acts { (row(act)) } }
+            }
+        }
+        nav.pages aria-label="Older acts" {
+            @if let Some(next) = &list.next_cursor { a href={ "/audit?cursor=" (next) } rel="next" { "Older" } }
+        }
+    };
+    Ok(Shell::new("Audit").page(&body))
+}
+
+fn row(act: &Act) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (time_exactly(act.at)) }
+            td { bdi { (act.actor) } }
+            td { code { (act.action) } " " bdi { (act.subject) } }
+            td { @if let Some(reason) = &act.reason { bdi { (reason) } } }
+            td {
+                @match &act.outcome {
+                    Some(outcome) => { bdi { (outcome) } }
+                    None => { span.fine { "not known: it goes on, or the process ended in the middle" } }
+                }
+            }
+        }
+    }
+}
