@@ -2,7 +2,8 @@
 //!
 //! The server does not know the workload: it reads its rows, and the one setting that ranks above all others.
 
-mod records;
+pub(crate) mod documents;
+pub(crate) mod records;
 mod status;
 
 pub(crate) use status::last_look;
@@ -56,14 +57,19 @@ pub(crate) async fn change(
     body: Bytes,
 ) -> Result<Json<IntakeStatus>, Refusal> {
     let wanted: IntakeSettings = body::json(&body)?;
+    app.desk().change_intake(operator, &checked(wanted)?).await?;
+    Ok(Json(app.desk().intake_status(operator).await?))
+}
+
+/// Settings that can be meant.
+pub(crate) fn checked(wanted: IntakeSettings) -> Result<IntakeSettings, Refusal> {
     if wanted.max_retries.is_some_and(|retries| retries > MOST_RETRIES) {
         return Err(Refusal::field("max_retries", &format!("must not be above {MOST_RETRIES}")));
     }
     if wanted == IntakeSettings::default() {
         return Err(Refusal::new(Code::ValidationMissingField, "Name max_retries, paused or both."));
     }
-    app.desk().change_intake(operator, &wanted).await?;
-    Ok(Json(app.desk().intake_status(operator).await?))
+    Ok(wanted)
 }
 
 /// Documents that count as in work though their job has ended or is gone no longer do. Their PDFs stay where they are; what lies in

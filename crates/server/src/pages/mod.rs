@@ -15,6 +15,7 @@ mod docs;
 mod failures;
 mod fetch;
 mod icon;
+mod intake;
 mod job;
 mod jobs;
 mod layout;
@@ -67,6 +68,11 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/fetch/{id}", Owner, look, get(fetch::batch)),
         Row::new(Method::POST, "/fetch/{id}/retry", Owner, act, post(fetch::retry)),
         Row::new(Method::POST, "/fetch/{id}/cancel", Owner, act, post(fetch::cancel)),
+        Row::new(Method::GET, "/intake", Operator, look, get(intake::board)),
+        Row::new(Method::POST, "/intake/settings", Operator, act, post(intake::change)),
+        Row::new(Method::GET, "/intake/documents/{id}", Operator, look, get(intake::document)),
+        Row::new(Method::POST, "/intake/documents/{id}/report", Operator, act, post(intake::report)),
+        Row::new(Method::GET, "/failure-records", Operator, look, get(intake::records)),
         Row::new(Method::GET, "/digest", Operator, look, get(digest::outlook)),
         Row::new(Method::POST, "/digest", Operator, act, post(digest::send)),
         Row::new(Method::GET, "/digest/mail", Operator, look, get(digest::mail)),

@@ -10,6 +10,7 @@ use redrive_api::{Notification, WhichNotification};
 use redrive_model::Code;
 use serde::Deserialize;
 
+use super::super::intake::siblings;
 use super::super::layout::Shell;
 use crate::app::App;
 use crate::digest::digests;
@@ -69,6 +70,7 @@ async fn show(app: &App, typed: &Typed, flaw: Option<&str>) -> Result<Response, 
             "An owner is who uploaded a file. Those without an address of their own are told by the addresses of "
             strong { "default" } ". " a href="/digest" { "What would be sent" }
         }
+        (siblings("/notifications"))
         (form(typed, flaw))
         @if list.is_empty() {
             div.empty { p { "There is no address yet: nobody would be told by mail." } }

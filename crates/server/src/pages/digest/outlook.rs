@@ -15,6 +15,7 @@ use redrive_model::Code;
 use serde::Deserialize;
 use url::form_urlencoded;
 
+use super::super::intake::siblings;
 use super::super::layout::Shell;
 use super::super::words::{count, time};
 use crate::app::App;
@@ -47,6 +48,7 @@ pub(in crate::pages) async fn page(
             @if !mails { "There is no mail server: digests are written to files. " }
             a href="/notifications" { "Who gets it" }
         }
+        (siblings("/digest"))
         @if asked { p.remark role="status" { "It is being sent. How it went is told below." } }
         @if previews.is_empty() {
             div.empty { p { "Nothing changed since the last digest, so nothing would be sent." } }

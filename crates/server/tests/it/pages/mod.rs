@@ -3,6 +3,7 @@
 mod acts;
 mod digest;
 mod fetch;
+mod intake;
 mod job;
 mod list;
 mod live;
