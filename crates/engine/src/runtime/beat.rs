@@ -57,27 +57,29 @@ pub(crate) async fn run(worker: Arc<Worker>) {
         }
         // Leases first: a store that is slow to hear this must not make them late.
         let until = until(kept, doubted).min(Instant::now() + beat);
-        let _ = tokio::time::timeout_at(until, say_hello(&worker)).await;
+        let _ = tokio::time::timeout_at(until, say_hello(&worker, asked)).await;
     }
 }
 
-async fn say_hello(worker: &Worker) {
-    let beat = WorkerBeat {
+async fn say_hello(worker: &Worker, asked: Instant) {
+    let (lease, beat) = (worker.options.lease_ttl, worker.options.beat());
+    let hello = WorkerBeat {
         id: worker.id,
         name: worker.options.name.clone(),
         build: worker.options.build.clone(),
         draining: worker.draining.is_cancelled(),
         concurrency: u32::try_from(worker.registry.iter().map(|(_, r)| r.concurrency).sum::<usize>())
             .unwrap_or(u32::MAX),
-        // One beat less than a lease: whoever is gone does not look alive when its leases, extended just before, run out.
-        ttl: worker.options.lease_ttl - worker.options.beat(),
+        // One beat less than a lease, from when the leases were extended: whoever is gone does not look alive when they run out, also
+        // where the store was slow in between.
+        ttl: lease.saturating_sub(beat + asked.elapsed()).max(beat),
     };
-    match worker.store.beat(beat).await {
+    match worker.store.beat(hello).await {
         Ok(()) => worker.contact.heard(),
         Err(error) => tracing::debug!(event = "worker.beat_failed", "{error}"),
     }
     // Worth little: nothing waits long for it.
-    if let Ok(Ok(now)) = tokio::time::timeout(worker.options.beat() / 4, worker.store.now()).await {
+    if let Ok(Ok(now)) = tokio::time::timeout(beat / 4, worker.store.now()).await {
         worker.clock.correct(now);
     }
 }

@@ -87,11 +87,11 @@ impl Cutter {
         match self.gateway.inspect(pdf).await {
             Ok(properties) => Ok(plan::plan(properties.pages, self.per_part)),
             Err(failure) => match failure.code {
-                Code::GwUnavailable
-                | Code::GwTimeout
-                | Code::GwBusy
-                | Code::GwThrottled
-                | Code::GwUnauthorized => Err(blame(failure)),
+                // One that does not know the question may hang up before it has heard it; whether it is there at all is found out by the whole.
+                Code::GwUnavailable => Ok(Vec::new()),
+                Code::GwTimeout | Code::GwBusy | Code::GwThrottled | Code::GwUnauthorized => {
+                    Err(blame(failure))
+                }
                 code if code.entry().name.starts_with("GW_") || code == Code::ParseError => Ok(Vec::new()),
                 _ => Err(failure),
             },

@@ -1,14 +1,12 @@
 //! What operators do over the API: letters, replays, groups, targets; and what is left of it in the trail.
 
-use std::time::Duration;
-
 use redrive_engine::model::State;
 use redrive_store::{GroupFilter, PageRequest};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
 use crate::gateway::Mood;
-use crate::world::{World, pdf};
+use crate::world::{World, eventually, pdf};
 
 /// A world in which so many uploads were refused, and an operator; the gateway is well again.
 async fn refused(n: u32) -> (World, Client) {
@@ -25,19 +23,6 @@ async fn refused(n: u32) -> (World, Client) {
 
 async fn letters(operator: &mut Client) -> Vec<Value> {
     operator.get("/api/dead-letters").await.json()["dead_letters"].as_array().unwrap().clone()
-}
-
-/// Asks until there is an answer.
-async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let found = async {
-        loop {
-            if let Some(found) = ask().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), found).await.expect("it never came")
 }
 
 async fn say(client: &mut Client, path: &str, body: Value) -> Answer {

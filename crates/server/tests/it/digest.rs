@@ -5,7 +5,7 @@ use redrive_store::intake::{DocumentChange, FailureRecord, NewDocument};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
-use crate::world::{ROOT, World};
+use crate::world::{ROOT, World, eventually};
 
 /// A document of this owner that has failed.
 pub(crate) async fn failed(world: &World, n: u8, owner: &str, path: &str) -> JobId {
@@ -68,9 +68,11 @@ async fn a_dry_run_tells_what_would_be_sent_and_sending_tells_it_once() {
     let sent = send(&mut operator, "POST", "/api/digest", &json!({"dry_run": false})).await;
     assert_eq!(sent.status, 202);
     world.ended(sent.json()["job_id"].as_str().unwrap()).await;
-    while world.documents.deliveries(redrive_store::PageRequest::default()).await.unwrap().rows.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    eventually(async || {
+        let page = world.documents.deliveries(redrive_store::PageRequest::default()).await.unwrap();
+        page.rows.into_iter().next()
+    })
+    .await;
     let delivery = operator.get("/api/deliveries").await.json()["deliveries"][0].clone();
     assert_eq!((&delivery["state"], &delivery["owner"]), (&json!("written"), &json!("jane")));
     assert_eq!(world.files("intake/reports/digest").len(), 2);

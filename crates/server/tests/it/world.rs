@@ -249,3 +249,16 @@ impl World {
         self.serving.take().unwrap().await.unwrap();
     }
 }
+
+/// Asks until there is an answer.
+pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let found = async {
+        loop {
+            if let Some(found) = ask().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), found).await.expect("it never came")
+}

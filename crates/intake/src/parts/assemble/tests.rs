@@ -81,12 +81,13 @@ fn pages(count: u32) -> Document {
     read(&sample::pages(&contents.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
+/// Documents and schemas that lie beside the project.
+fn shared(folder: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder)
+}
+
 fn schema(mapping: Mapping, folder: &Path) -> Option<PathBuf> {
-    let shared = |path: &str| {
-        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/xsd").join(path);
-        let file = if file.is_file() { file } else { PathBuf::from("/work/shared/xsd").join(path) };
-        file.is_file().then_some(file)
-    };
+    let shared = |path: &str| Some(shared("xsd").join(path)).filter(|file| file.is_file());
     match mapping {
         Mapping::Text => {
             let Schema::Own(text) = mapping.schema() else { return None };
@@ -157,7 +158,7 @@ fn running_text_has_a_division_for_each_part_and_is_valid() {
 
 #[test]
 fn a_real_book_is_joined_and_valid_in_every_mapping() {
-    let book = PathBuf::from("/work/shared/pdfs/25-many-pages-GeoTopo-komprimiert.pdf");
+    let book = shared("pdfs").join("25-many-pages-GeoTopo-komprimiert.pdf");
     let Ok(pdf) = std::fs::read(&book) else {
         println!("skipped: there is no {}", book.display());
         return;

@@ -5,7 +5,7 @@ use redrive_store::PageRequest;
 use super::reader::{BROWSER, Page, visit};
 use crate::client::{Answer, Client};
 use crate::digest::failed;
-use crate::world::World;
+use crate::world::{World, eventually};
 
 async fn press(client: &mut Client, fields: &str) -> Answer {
     let mut request = client
@@ -41,9 +41,10 @@ async fn the_preview_shows_each_owner_and_the_mail_is_a_document_without_rights(
     assert_eq!(operator.ask("GET", "/digest/mail?owner=nobody", BROWSER).await.status, 404);
     let sent = operator.ask("POST", "/digest", BROWSER).await;
     assert_eq!((sent.status, sent.header("location")), (303, Some("/digest?sent=1")));
-    while world.documents.deliveries(PageRequest::default()).await.unwrap().rows.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    eventually(async || {
+        world.documents.deliveries(PageRequest::default()).await.unwrap().rows.into_iter().next()
+    })
+    .await;
     let page = visit(&mut operator, "/digest?sent=1").await;
     assert_eq!(page.text("tbody td strong"), "Written to a file");
     assert_eq!(page.text(".remark"), "It is being sent. How it went is told below.");
