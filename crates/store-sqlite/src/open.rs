@@ -17,12 +17,13 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 const APPLICATION_ID: i64 = 0x5244_5256;
 /// Schemas of another epoch are refused.
 pub(crate) const EPOCH: i64 = 1;
-/// The minors of this epoch, in order. Each one only adds.
+/// The minors of this epoch, in order. Each one only adds, or says the same in another way.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/1_floor.sql"),
     include_str!("../migrations/2_batches.sql"),
     include_str!("../migrations/3_documents.sql"),
     include_str!("../migrations/4_single.sql"),
+    include_str!("../migrations/5_twins.sql"),
 ];
 /// A larger file is checked in the background.
 pub(crate) const CHECK_AT_ONCE: u64 = 64 << 20;

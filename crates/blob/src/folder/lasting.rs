@@ -17,7 +17,7 @@ use crate::temp::Moment;
 const MOST: usize = 4_096;
 
 /// Which folder it is, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     device: (u32, u32),
     inode: u64,

@@ -12,6 +12,7 @@ mod remove;
 mod root;
 mod shards;
 mod temps;
+mod together;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -158,11 +158,14 @@ fn try_once(
 /// A file in a folder that hands its group down has that group, as if it had been made there. Where we may not give it away it keeps
 /// ours.
 fn inherit_group(way: &Way<'_>, sealing: &Sealing) {
+    if !way.is_shared() {
+        return;
+    }
     let (Ok(folder), Ok(file)) = (rustix::fs::fstat(way.last()), rustix::fs::fstat(&sealing.temp.file))
     else {
         return;
     };
-    let hands_down = way.is_shared() && Mode::from_raw_mode(folder.st_mode).contains(Mode::SGID);
+    let hands_down = Mode::from_raw_mode(folder.st_mode).contains(Mode::SGID);
     if hands_down && file.st_gid != folder.st_gid {
         let _ = rustix::fs::fchown(&sealing.temp.file, None, Some(Gid::from_raw(folder.st_gid)));
     }

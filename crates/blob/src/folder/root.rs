@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::lasting::{Identity, Lasting};
+use super::together::{Failed, Together};
 use crate::Result;
 use crate::errno;
 use crate::error::{Act, BlobError};
@@ -28,6 +29,7 @@ const PRUNED: [&str; 2] = ["pdf/", "temp/"];
 pub(crate) struct Root {
     fd: OwnedFd,
     lasting: Lasting,
+    together: Together,
     /// Whether people use it too.
     shared: bool,
 }
@@ -37,6 +39,8 @@ pub(crate) struct Way<'a> {
     root: &'a Root,
     names: &'a str,
     below: Vec<OwnedFd>,
+    /// What had failed before they were opened.
+    failed: Failed,
 }
 
 /// Why a way ends early.
@@ -78,7 +82,7 @@ impl Root {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty());
         let fd = root.map_err(|e| errno::folder(Act::Open, "opening the folder", e))?;
-        Ok(Self { fd, lasting: Lasting::default(), shared })
+        Ok(Self { fd, lasting: Lasting::default(), together: Together::default(), shared })
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -113,7 +117,8 @@ impl Root {
         act: Act,
     ) -> Result<Way<'a>, Stop> {
         let make = make.then(|| folder_mode(self.shared));
-        let mut way = Way { root: self, names: folders.unwrap_or_default(), below: Vec::new() };
+        let failed = self.together.failed();
+        let mut way = Way { root: self, names: folders.unwrap_or_default(), below: Vec::new(), failed };
         for segment in folders.into_iter().flat_map(|folders| folders.split('/')) {
             let next = step(way.last(), segment, make, act)?;
             way.below.push(next);
@@ -143,10 +148,19 @@ impl Way<'_> {
         self.below.iter().rev().chain([&self.root.fd]).try_for_each(rustix::fs::fsync)
     }
 
+    /// Syncs the last folder, together with others who want the same.
+    pub(crate) fn sync_last(&self) -> rustix::io::Result<()> {
+        let sync = || rustix::fs::fsync(self.last());
+        match Identity::of(self.last()) {
+            Some(folder) => self.root.together.sync(folder, self.failed, sync),
+            None => sync(),
+        }
+    }
+
     /// Syncs the last folder, into which something was put that was written at this moment, and above it what is not known to
     /// last.
     pub(crate) fn sync_new(&self, written: Moment) -> rustix::io::Result<()> {
-        rustix::fs::fsync(self.last())?;
+        self.sync_last()?;
         let mut synced = Vec::new();
         for (depth, (name, folder)) in self.named().enumerate().collect::<Vec<_>>().into_iter().rev() {
             let identity = Identity::of(folder);

@@ -105,7 +105,7 @@ pub(super) fn relocate(
         at_now(seam, MovePoint::AfterCopy)?;
         let written = (moved.st_ctime, u32::try_from(moved.st_ctime_nsec).unwrap_or_default());
         target.sync_new(written).map_err(unsynced)?;
-        rustix::fs::fsync(source.last()).map_err(unsynced)?;
+        source.sync_last().map_err(unsynced)?;
         at_now(seam, MovePoint::AfterDelete)?;
         source.prune();
         return Ok(Relocated::Done { version: meant.clone() });
@@ -126,7 +126,7 @@ fn settled(root: &Root, from: &Key, there: Option<Version>, meant: &Version, to:
     };
     target.sync().map_err(unsynced)?;
     if let Some(source) = way(root, from, false)? {
-        rustix::fs::fsync(source.last()).map_err(unsynced)?;
+        source.sync_last().map_err(unsynced)?;
         source.prune();
     }
     let version = meant.clone();
