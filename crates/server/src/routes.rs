@@ -150,7 +150,13 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/intake/clear-in-flight", Operator, act, post(intake::clear)),
         row(Method::GET, "/api/intake/documents", Operator, look, get(intake::documents::list)),
         row(Method::GET, "/api/intake/documents/{id}", Operator, look, get(intake::documents::one)),
-        row(Method::POST, "/api/intake/documents/{id}/report", Operator, act, post(intake::documents::report)),
+        row(
+            Method::POST,
+            "/api/intake/documents/{id}/report",
+            Operator,
+            act,
+            post(intake::documents::report),
+        ),
         row(Method::GET, "/api/failure-records", Operator, look, get(intake::records)),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]

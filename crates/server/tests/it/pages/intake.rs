@@ -3,7 +3,7 @@
 use redrive_model::{JobId, LeaseToken};
 use redrive_store::intake::{DocumentChange, NewMove, Stage};
 
-use super::reader::{BROWSER, visit};
+use super::reader::{BROWSER, text, visit};
 use crate::client::{Answer, Client};
 use crate::digest::failed;
 use crate::world::World;
@@ -67,9 +67,12 @@ async fn a_document_tells_where_its_pdf_went_and_a_report_can_be_asked_for() {
     world.documents.begin_move(goal).await.unwrap();
     let path = format!("/intake/documents/{id}");
     let page = visit(&mut operator, &path).await;
-    assert!(page.text("table tbody tr").contains("failed/team/a.pdf"));
+    assert!(text(page.all("table tbody tr")[0]).contains("failed/team/a.pdf"));
     let asked = press(&mut operator, &format!("{path}/report"), "").await;
-    assert_eq!((asked.status, asked.header("location")), (303, Some(format!("{path}?report=asked").as_str())));
+    assert_eq!(
+        (asked.status, asked.header("location")),
+        (303, Some(format!("{path}?report=asked").as_str()))
+    );
     assert!(visit(&mut operator, &format!("{path}?report=asked")).await.text(".remark").contains("report"));
     let api = operator.get(&format!("/api{path}")).await.json();
     assert_eq!((&api["path"], &api["moves"][0]["why"]), (&"team/a.pdf".into(), &"failed".into()), "{api}");
@@ -78,7 +81,10 @@ async fn a_document_tells_where_its_pdf_went_and_a_report_can_be_asked_for() {
     let done = DocumentChange::stage(Stage::Done);
     world.documents.change_document(id, LeaseToken(2), done).await.unwrap();
     assert_eq!(
-        operator.get("/api/intake/documents?stage=failed").await.json()["documents"].as_array().unwrap().len(),
+        operator.get("/api/intake/documents?stage=failed").await.json()["documents"]
+            .as_array()
+            .unwrap()
+            .len(),
         0
     );
     for (query, code) in [
@@ -106,5 +112,5 @@ async fn settings_are_changed_by_forms_and_what_cannot_be_is_refused() {
     let page = visit(&mut operator, "/intake").await;
     assert!(page.text("p.notice").contains("Paused"));
     assert_eq!(page.all("#retries")[0].attr("value"), Some("7"));
-    assert_eq!(page.text("form button"), "Go on");
+    assert!(page.all("form button").iter().any(|button| text(*button) == "Go on"));
 }
