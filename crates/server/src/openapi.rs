@@ -77,6 +77,7 @@ use crate::routes::{Access, RouteInfo};
         crate::intake::documents::list,
         crate::intake::documents::one,
         crate::intake::documents::report,
+        crate::intake::documents::newest_report,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,

@@ -150,6 +150,13 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/intake/clear-in-flight", Operator, act, post(intake::clear)),
         row(Method::GET, "/api/intake/documents", Operator, look, get(intake::documents::list)),
         row(Method::GET, "/api/intake/documents/{id}", Operator, look, get(intake::documents::one)),
+        slow(row(
+            Method::GET,
+            "/api/intake/documents/{id}/report",
+            Operator,
+            Some(Kind::Download),
+            get(intake::documents::newest_report),
+        )),
         row(
             Method::POST,
             "/api/intake/documents/{id}/report",

@@ -1,9 +1,11 @@
-//! The documents of intake: pages of them, one with its history, and a report about it.
+//! The documents of intake: pages of them, one with its history, and reports about it.
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use redrive_api::{
     DocumentFailure, DocumentHistory, DocumentList, DocumentMove, DocumentQuery, IntakeDocument, Problem,
     ReportAsked,
@@ -16,11 +18,15 @@ use url::form_urlencoded;
 use super::records;
 use crate::app::App;
 use crate::deadline::to_its_end;
+use crate::download::{SANDBOX, attachment, held_back};
 use crate::operator::Operator;
 use crate::query;
 use crate::refusal::Refusal;
 
 const KNOWN: &str = "The query can hold stage, owner, q, limit and cursor.";
+/// What Word opens.
+const DOCX: HeaderValue =
+    HeaderValue::from_static("application/vnd.openxmlformats-officedocument.wordprocessingml.document");
 /// So many failures of one document are told.
 const FAILURES: usize = 200;
 
@@ -52,9 +58,10 @@ pub(crate) async fn one(
     history(&app, operator, named(id)?).await.map(Json)
 }
 
-/// Asks for a report about a document, whatever became of it. It is written beside those that are there.
+/// Asks for a report about a document that failed, whatever became of it. It is written beside those that are there.
 #[utoipa::path(post, path = "/api/intake/documents/{id}/report", tag = "operators", params(("id" = String, Path, description = "The document")), responses(
     (status = 202, body = ReportAsked),
+    (status = 409, description = "CONFLICT_STATE: it has not failed", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn report(
     State(app): State<App>,
@@ -63,6 +70,28 @@ pub(crate) async fn report(
 ) -> Result<(StatusCode, Json<ReportAsked>), Refusal> {
     let job = ask_report(&app, operator, named(id)?).await?;
     Ok((StatusCode::ACCEPTED, Json(ReportAsked { job_id: job.to_string() })))
+}
+
+/// The newest report about a document: a Word document.
+#[utoipa::path(get, path = "/api/intake/documents/{id}/report", tag = "operators", params(("id" = String, Path, description = "The document")), responses(
+    (status = 200, description = "The report", content_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document", body = String),
+    (status = 404, description = "NOT_FOUND: no such document, or no report about it", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn newest_report(
+    State(app): State<App>,
+    operator: Operator,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, Refusal> {
+    let none =
+        || Refusal::new(Code::NotFound, "There is no report about this document, or somebody took it away.");
+    let (name, reading) = app.desk().report_of(operator, named(id)?).await?.ok_or_else(none)?;
+    let bytes = reading.head.bytes;
+    let mut response = Body::from_stream(held_back(reading.bytes)).into_response();
+    let answer = response.headers_mut();
+    answer.insert(header::CONTENT_TYPE, DOCX);
+    answer.insert(header::CONTENT_DISPOSITION, attachment(&name));
+    answer.insert(header::CONTENT_SECURITY_POLICY, SANDBOX);
+    answer.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
+    Ok(response)
 }
 
 /// Asks for it, whether or not the client waits.

@@ -15,6 +15,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use redrive_api::{FailureRecordList, InFlightCleared, IntakeSettings, IntakeStatus, Problem, RecordQuery};
+use redrive_blob::Blobs;
 use redrive_model::Code;
 use redrive_store::intake::{IntakeStore, MOST_RETRIES};
 
@@ -28,6 +29,8 @@ use crate::refusal::Refusal;
 pub struct IntakeParts {
     /// Its rows.
     pub store: Arc<dyn IntakeStore>,
+    /// The place itself, to hand out the reports that lie there.
+    pub place: Arc<dyn Blobs>,
     /// The place, as its rows name it.
     pub root: String,
     /// How often a PDF is tried again, unless somebody has set another number.

@@ -2,10 +2,9 @@
 
 use redrive_api::{InFlightCleared, IntakeSettings, IntakeStatus};
 use redrive_engine::By;
-use redrive_intake::Analyse;
-use redrive_model::{Code, JobId, LeaseToken, State, WorkloadName};
+use redrive_model::{Code, LeaseToken, State, WorkloadName};
 use redrive_store::intake::{
-    DocumentChange, DocumentFilter, DocumentRow, FailureRecord, MAX_RETRIES, MoveRow, RecordFilter, Stage,
+    DocumentChange, DocumentFilter, FailureRecord, MAX_RETRIES, RecordFilter, Stage,
 };
 use redrive_store::{Page, PageRequest};
 
@@ -20,9 +19,15 @@ const WORKLOAD: &str = "intake";
 const MOST_MOVES: usize = 1_000;
 
 impl Desk {
-    fn intake(&self) -> Result<&IntakeParts, Refusal> {
+    /// The place; a server without one says so.
+    pub(super) fn intake(&self) -> Result<&IntakeParts, Refusal> {
         let off = "This server takes no PDFs from a folder or a bucket: INTAKE_URL is not set.";
         self.intake.as_ref().ok_or_else(|| Refusal::new(Code::NotFound, off))
+    }
+
+    /// Whether there is such a place.
+    pub(crate) fn has_intake(&self) -> bool {
+        self.intake.is_some()
     }
 
     /// How it is.
@@ -128,38 +133,5 @@ impl Desk {
         page: PageRequest,
     ) -> Result<Page<FailureRecord>, Refusal> {
         Ok(self.intake()?.store.failure_records(filter, page).await?)
-    }
-
-    /// A page of documents of this place.
-    pub(crate) async fn documents(
-        &self,
-        _: Operator,
-        filter: DocumentFilter,
-        page: PageRequest,
-    ) -> Result<Page<DocumentRow>, Refusal> {
-        let parts = self.intake()?;
-        let filter = DocumentFilter { root: parts.root.clone(), ..filter };
-        Ok(parts.store.documents(filter, page).await?)
-    }
-
-    /// One of them.
-    pub(crate) async fn document(&self, _: Operator, id: JobId) -> Result<Option<DocumentRow>, Refusal> {
-        Ok(self.intake()?.store.document(id).await?)
-    }
-
-    /// Where its PDF went.
-    pub(crate) async fn moves_of(&self, _: Operator, id: JobId) -> Result<Vec<MoveRow>, Refusal> {
-        Ok(self.intake()?.store.moves_of(id).await?)
-    }
-
-    /// Asks for a report about a document. Answers the job that writes it; nothing when there is no such document.
-    pub(crate) async fn report_on(&self, operator: Operator, id: JobId) -> Result<Option<JobId>, Refusal> {
-        let Some(document) = self.intake()?.store.document(id).await? else { return Ok(None) };
-        let generation = self.engine.job(id).await?.map_or(1, |job| job.generation);
-        let analyse = Analyse { document: id, generation, path: document.path };
-        let subject = format!("document {id}");
-        let act = self.engine.enqueue(&analyse);
-        let by = By::new(operator.name());
-        Ok(Some(self.engine.acted(&by, "intake.report", subject, act, |job| format!("job {job}")).await?))
     }
 }

@@ -27,6 +27,7 @@ mod row;
 mod sign_in;
 mod timeline;
 mod upload;
+mod viewer;
 mod words;
 mod zip;
 
@@ -37,6 +38,7 @@ use maud::Markup;
 
 pub(crate) use problem::{problem, wants_page};
 pub(crate) use sign_in::sign_in;
+pub(crate) use viewer::Viewer;
 
 use crate::rates::Kind;
 use crate::routes::{Access, Row};

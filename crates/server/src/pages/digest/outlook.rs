@@ -16,7 +16,8 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::super::intake::siblings;
-use super::super::layout::Shell;
+use super::super::layout::{Place, Shell};
+use super::super::viewer::Viewer;
 use super::super::words::{count, time};
 use crate::app::App;
 use crate::deadline::to_its_end;
@@ -35,6 +36,7 @@ const OPEN: usize = 3;
 pub(in crate::pages) async fn page(
     State(app): State<App>,
     _: Operator,
+    viewer: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let digests = digests(&app)?;
@@ -60,7 +62,7 @@ pub(in crate::pages) async fn page(
         }
         (table(&past))
     };
-    Ok(Shell::new("Digest").page(&body))
+    Ok(Shell::new("Digest", viewer).at(Place::Intake).page(&body))
 }
 
 fn one(preview: &Preview, mails: bool, open: bool) -> Markup {

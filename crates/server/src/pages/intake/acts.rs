@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use redrive_api::IntakeSettings;
 use serde::Deserialize;
 
+use super::document::REPORT;
 use crate::app::App;
 use crate::intake::{checked, documents};
 use crate::operator::Operator;
@@ -40,6 +41,6 @@ pub(in crate::pages) async fn report(
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Refusal> {
     let id = documents::named(id)?;
-    documents::ask_report(&app, operator, id).await?;
-    Ok(Redirect::to(&format!("/intake/documents/{id}?report=asked")).into_response())
+    let job = documents::ask_report(&app, operator, id).await?;
+    Ok(Redirect::to(&format!("/intake/documents/{id}?{REPORT}={job}")).into_response())
 }
