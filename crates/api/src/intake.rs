@@ -143,3 +143,112 @@ pub struct FailureRecord {
     /// The document's job.
     pub job_id: String,
 }
+
+/// Which documents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DocumentQuery {
+    /// Only in one of these stages, with commas: waiting, processing, done, failed, gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// Only this owner's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Only with this in their path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q: Option<String>,
+    /// At most so many; 50 unless said, at most 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// One page of documents, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DocumentList {
+    /// The documents.
+    pub documents: Vec<IntakeDocument>,
+    /// Where the next page starts; absent at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// A PDF that was taken in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct IntakeDocument {
+    /// Its id, which is also its job's.
+    pub id: String,
+    /// Its name below each of the folders.
+    pub path: String,
+    /// Where its PDF lies.
+    pub place: String,
+    /// Whose it is.
+    pub owner: String,
+    /// Where it is on its way: waiting, processing, done, failed, gone.
+    pub stage: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its hash in hexadecimal, once it was read.
+    pub sha256: Option<String>,
+    /// How often it was tried again.
+    pub retry_count: u32,
+    /// Whether that was as often as it may be.
+    pub max_retries_exceeded: bool,
+    /// Why it failed last; stays when it recovers.
+    pub last_failure: Option<DocumentFailure>,
+    /// Where the report about its failure lies.
+    pub report: Option<String>,
+    /// When it was taken in.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When its row was changed last.
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+}
+
+/// Why a document failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DocumentFailure {
+    /// The failure code.
+    pub code: String,
+    /// What was said.
+    pub message: String,
+}
+
+/// A document with all that happened to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DocumentHistory {
+    /// As it is.
+    #[serde(flatten)]
+    pub document: IntakeDocument,
+    /// Where its PDF went, oldest first.
+    pub moves: Vec<DocumentMove>,
+    /// What failed, newest first; at most 200.
+    pub failures: Vec<FailureRecord>,
+}
+
+/// One way of a PDF from one place to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DocumentMove {
+    /// From where.
+    pub from: String,
+    /// To where.
+    pub to: String,
+    /// Why: process, done, retry, failed, cancelled.
+    pub why: String,
+    /// open, done or lost.
+    pub state: String,
+    /// What was special about it.
+    pub note: Option<String>,
+    /// When it was begun.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+}
+
+/// A report that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReportAsked {
+    /// The job that writes it; the document names it when it is there.
+    pub job_id: String,
+}

@@ -41,7 +41,9 @@ pub use fetch::{
 };
 pub use group::{Group, GroupList, GroupQuery};
 pub use intake::{
-    FailureRecord, FailureRecordList, InFlightCleared, IntakeLook, IntakeSettings, IntakeStatus, RecordQuery,
+    DocumentFailure, DocumentHistory, DocumentList, DocumentMove, DocumentQuery, FailureRecord,
+    FailureRecordList, InFlightCleared, IntakeDocument, IntakeLook, IntakeSettings, IntakeStatus,
+    RecordQuery, ReportAsked,
 };
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery, PageQuery};

@@ -18,10 +18,11 @@ pub(crate) async fn identify(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let reader = pages::wants_page(request.headers(), &path);
     let mut response = next.run(request).await;
+    let viewer = response.extensions_mut().remove::<pages::Viewer>().unwrap_or_default();
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
         tracing::info!(event = "request.refused", request_id = id, %method, path, code = refusal.code());
         let refusal = refusal.request_id(&id);
-        let named = if reader { pages::problem(&refusal) } else { refusal.into_response() };
+        let named = if reader { pages::problem(&refusal, viewer) } else { refusal.into_response() };
         // What other layers have added stays: a cookie, a header.
         let (mut parts, old) = (named.into_parts(), response.into_parts().0);
         for (name, value) in &old.headers {

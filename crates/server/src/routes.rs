@@ -148,6 +148,22 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/intake", Operator, look, get(intake::one)),
         row(Method::PUT, "/api/intake/settings", Operator, act, put(intake::change)),
         row(Method::POST, "/api/intake/clear-in-flight", Operator, act, post(intake::clear)),
+        row(Method::GET, "/api/intake/documents", Operator, look, get(intake::documents::list)),
+        row(Method::GET, "/api/intake/documents/{id}", Operator, look, get(intake::documents::one)),
+        slow(row(
+            Method::GET,
+            "/api/intake/documents/{id}/report",
+            Operator,
+            Some(Kind::Download),
+            get(intake::documents::newest_report),
+        )),
+        row(
+            Method::POST,
+            "/api/intake/documents/{id}/report",
+            Operator,
+            act,
+            post(intake::documents::report),
+        ),
         row(Method::GET, "/api/failure-records", Operator, look, get(intake::records)),
         row(Method::DELETE, "/api/session", Session, Some(Kind::Act), delete(jobs::forget_me)),
     ]

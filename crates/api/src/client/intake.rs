@@ -4,7 +4,10 @@ use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 
 use super::{Client, QUICK, Result, read};
-use crate::{FailureRecordList, InFlightCleared, IntakeSettings, IntakeStatus, RecordQuery};
+use crate::{
+    DocumentHistory, DocumentList, DocumentQuery, FailureRecordList, InFlightCleared, IntakeSettings,
+    IntakeStatus, RecordQuery, ReportAsked,
+};
 
 impl Client {
     /// How intake is.
@@ -24,6 +27,23 @@ impl Client {
     pub async fn clear_in_flight(&self) -> Result<InFlightCleared> {
         let request = self.request(Method::POST, &["api", "intake", "clear-in-flight"]).timeout(QUICK);
         read(self.send(request).await?).await
+    }
+
+    /// One page of documents, newest first.
+    pub async fn documents(&self, wanted: &DocumentQuery) -> Result<DocumentList> {
+        let request = self.request(Method::GET, &["api", "intake", "documents"]).query(wanted).timeout(QUICK);
+        read(self.send(request).await?).await
+    }
+
+    /// One document with all that happened to it.
+    pub async fn document(&self, id: &str) -> Result<DocumentHistory> {
+        self.get(&["api", "intake", "documents", id]).await
+    }
+
+    /// Asks for a report about a document; answers the job that writes it.
+    pub async fn ask_report(&self, id: &str) -> Result<ReportAsked> {
+        let path = ["api", "intake", "documents", id, "report"];
+        read(self.send(self.request(Method::POST, &path).timeout(QUICK)).await?).await
     }
 
     /// One page of failure records, newest first.

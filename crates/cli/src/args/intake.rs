@@ -43,6 +43,17 @@ pub(crate) enum Intake {
         #[command(flatten)]
         flags: Flags<CLIENT>,
     },
+    /// Write a report about one document, whatever became of it, and say where it lies
+    Report {
+        /// Its id, its path below queue/, or where it lies now
+        #[arg(value_name = "DOCUMENT")]
+        document: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
     /// Take nothing and begin nothing until it is resumed; what runs goes on
     Pause {
         /// Print one JSON object
@@ -69,6 +80,7 @@ impl Intake {
             | Self::Watch { flags, .. }
             | Self::SetMaxRetries { flags, .. }
             | Self::ClearInflight { flags, .. }
+            | Self::Report { flags, .. }
             | Self::Pause { flags, .. }
             | Self::Resume { flags, .. } => flags,
         }

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use redrive_api::client::Client;
-use redrive_api::{IntakeLook, IntakeSettings, IntakeStatus};
+use redrive_api::{DocumentQuery, IntakeDocument, IntakeLook, IntakeSettings, IntakeStatus};
+use redrive_model::JobId;
 use redrive_model::text::one_line_chars;
 
 use super::asking::ask;
 use crate::args::{Intake, Shared};
-use crate::exit::Stop;
+use crate::exit::{Exit, Stop};
 use crate::say;
 
-/// Between two looks of `watch`.
+/// Between two looks of `watch`, and at a report that is being written.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(shared: &Shared, intake: &Intake) -> Result<(), Stop> {
@@ -24,6 +25,7 @@ pub(crate) fn run(shared: &Shared, intake: &Intake) -> Result<(), Stop> {
         }
         Intake::Pause { json, .. } => changed(client, &set(None, Some(true)), *json).await,
         Intake::Resume { json, .. } => changed(client, &set(None, Some(false)), *json).await,
+        Intake::Report { document, json, .. } => report(client, document, *json).await,
         Intake::ClearInflight { json, .. } => {
             let cleared = client.clear_in_flight().await?;
             if *json {
@@ -49,6 +51,48 @@ async fn changed(client: &Client, settings: &IntakeSettings, json: bool) -> Resu
         IntakeSettings { .. } => "resumed".to_owned(),
     };
     say::line(&words)
+}
+
+/// Asks for a report, waits until it is written, and says where it lies.
+async fn report(client: &Client, wanted: &str, json: bool) -> Result<(), Stop> {
+    let id = if wanted.parse::<JobId>().is_ok() { wanted.to_owned() } else { find(client, wanted).await?.id };
+    let asked = client.ask_report(&id).await?;
+    let job = loop {
+        let job = client.job(&asked.job_id).await?;
+        if job.finished_at.is_some() {
+            break job;
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    if let Some(error) = job.error {
+        return Err(Stop::new(
+            Exit::SomeFailed,
+            format!("no report was written: {}: {}", error.code, error.message),
+        ));
+    }
+    let document = client.document(&id).await?.document;
+    if json {
+        return say::json(&document);
+    }
+    say::line(document.report.as_deref().unwrap_or("-"))
+}
+
+/// The newest document with this path, or that lies there.
+async fn find(client: &Client, wanted: &str) -> Result<IntakeDocument, Stop> {
+    let name = wanted.rsplit('/').next().map(str::to_owned);
+    let mut query = DocumentQuery { q: name, limit: Some("200".to_owned()), ..DocumentQuery::default() };
+    loop {
+        let page = client.documents(&query).await?;
+        if let Some(found) = page.documents.into_iter().find(|one| one.path == wanted || one.place == wanted)
+        {
+            return Ok(found);
+        }
+        if page.next_cursor.is_none() {
+            let text = format!("no document is called {}", one_line_chars(wanted, 200));
+            return Err(Stop::new(Exit::NotFound, text));
+        }
+        query.cursor = page.next_cursor;
+    }
 }
 
 /// Until it is told to stop.

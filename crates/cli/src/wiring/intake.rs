@@ -82,6 +82,7 @@ pub(crate) async fn register(
     engine.permanent(RETENTION, retention).await.map_err(engine_stop)?;
     Ok(IntakeParts {
         store: store.clone(),
+        place: shelf.blobs(),
         root: shelf.root().to_owned(),
         max_retries: intaking.max_retries,
         max_in_flight: intaking.max_in_flight,

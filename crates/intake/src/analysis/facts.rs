@@ -7,7 +7,7 @@ use redrive_engine::Code;
 use redrive_engine::model::Timestamp;
 use redrive_engine::model::instant;
 use redrive_engine::store::AttemptRow;
-use redrive_engine::store::intake::DocumentRow;
+use redrive_engine::store::intake::{DocumentRow, Stage};
 use redrive_notify::analysis::{Analysis, Attempt, FileFacts, OriginalFailure, Pdf, Thresholds};
 
 /// Everything that is known about a document and its runs.
@@ -34,7 +34,7 @@ pub(super) fn analysis(
         failure: OriginalFailure {
             code,
             message,
-            given_up: document.stage.has_ended(),
+            given_up: matches!(document.stage, Stage::Failed | Stage::Gone),
             attempts: attempts.iter().map(attempt).collect(),
         },
         pdf,

@@ -24,7 +24,7 @@ use crate::own::Owned;
 use crate::refusal::Refusal;
 
 /// No result ever runs in a browser, whatever it holds.
-const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'");
+pub(crate) const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'");
 
 /// The result of a complete job.
 #[utoipa::path(get, path = "/api/jobs/{id}/download", tag = "jobs", params(
@@ -94,7 +94,7 @@ async fn read_part(
 
 /// The same bytes, the last piece only when the end is known to be good. Whoever knows the length of an answer stops reading at
 /// its last byte, and would never see an error behind it.
-fn held_back(bytes: ByteStream) -> ByteStream {
+pub(crate) fn held_back(bytes: ByteStream) -> ByteStream {
     let state = (bytes, None::<Bytes>);
     stream::try_unfold(state, |(mut bytes, mut held)| async move {
         while let Some(next) = bytes.try_next().await? {

@@ -2,7 +2,8 @@
 //!
 //! The server does not know the workload: it reads its rows, and the one setting that ranks above all others.
 
-mod records;
+pub(crate) mod documents;
+pub(crate) mod records;
 mod status;
 
 pub(crate) use status::last_look;
@@ -14,6 +15,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use redrive_api::{FailureRecordList, InFlightCleared, IntakeSettings, IntakeStatus, Problem, RecordQuery};
+use redrive_blob::Blobs;
 use redrive_model::Code;
 use redrive_store::intake::{IntakeStore, MOST_RETRIES};
 
@@ -27,6 +29,8 @@ use crate::refusal::Refusal;
 pub struct IntakeParts {
     /// Its rows.
     pub store: Arc<dyn IntakeStore>,
+    /// The place itself, to hand out the reports that lie there.
+    pub place: Arc<dyn Blobs>,
     /// The place, as its rows name it.
     pub root: String,
     /// How often a PDF is tried again, unless somebody has set another number.
@@ -56,14 +60,19 @@ pub(crate) async fn change(
     body: Bytes,
 ) -> Result<Json<IntakeStatus>, Refusal> {
     let wanted: IntakeSettings = body::json(&body)?;
+    app.desk().change_intake(operator, &checked(wanted)?).await?;
+    Ok(Json(app.desk().intake_status(operator).await?))
+}
+
+/// Settings that can be meant.
+pub(crate) fn checked(wanted: IntakeSettings) -> Result<IntakeSettings, Refusal> {
     if wanted.max_retries.is_some_and(|retries| retries > MOST_RETRIES) {
         return Err(Refusal::field("max_retries", &format!("must not be above {MOST_RETRIES}")));
     }
     if wanted == IntakeSettings::default() {
         return Err(Refusal::new(Code::ValidationMissingField, "Name max_retries, paused or both."));
     }
-    app.desk().change_intake(operator, &wanted).await?;
-    Ok(Json(app.desk().intake_status(operator).await?))
+    Ok(wanted)
 }
 
 /// Documents that count as in work though their job has ended or is gone no longer do. Their PDFs stay where they are; what lies in

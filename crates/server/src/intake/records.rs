@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 const KNOWN: &str = "The query can hold owner, code, job_id, since, until, notified, q, limit and cursor.";
 
 /// Reads the question. Each name stands in it once.
-pub(super) fn read(text: Option<&str>) -> Result<RecordQuery, Refusal> {
+pub(crate) fn read(text: Option<&str>) -> Result<RecordQuery, Refusal> {
     let mut asked = RecordQuery::default();
     for (name, value) in form_urlencoded::parse(text.unwrap_or_default().as_bytes()) {
         let place = match &*name {
@@ -33,7 +33,7 @@ pub(super) fn read(text: Option<&str>) -> Result<RecordQuery, Refusal> {
 }
 
 /// The filter and the page.
-pub(super) fn parse(asked: RecordQuery) -> Result<(RecordFilter, PageRequest), Refusal> {
+pub(crate) fn parse(asked: RecordQuery) -> Result<(RecordFilter, PageRequest), Refusal> {
     let job = |text: String| text.parse::<JobId>().map_err(|_| Refusal::field("job_id", "is no id of a job"));
     let notified = |word: String| match word.as_str() {
         "true" => Ok(true),
@@ -57,7 +57,7 @@ pub(super) fn parse(asked: RecordQuery) -> Result<(RecordFilter, PageRequest), R
 }
 
 /// As the wire has it.
-pub(super) fn view(row: &Row) -> FailureRecord {
+pub(crate) fn view(row: &Row) -> FailureRecord {
     FailureRecord {
         failure_id: row.failure_id.to_string(),
         failure_date: row.timestamp.strftime("%Y-%m-%d").to_string(),

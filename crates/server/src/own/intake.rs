@@ -19,9 +19,15 @@ const WORKLOAD: &str = "intake";
 const MOST_MOVES: usize = 1_000;
 
 impl Desk {
-    fn intake(&self) -> Result<&IntakeParts, Refusal> {
+    /// The place; a server without one says so.
+    pub(super) fn intake(&self) -> Result<&IntakeParts, Refusal> {
         let off = "This server takes no PDFs from a folder or a bucket: INTAKE_URL is not set.";
         self.intake.as_ref().ok_or_else(|| Refusal::new(Code::NotFound, off))
+    }
+
+    /// Whether there is such a place.
+    pub(crate) fn has_intake(&self) -> bool {
+        self.intake.is_some()
     }
 
     /// How it is.

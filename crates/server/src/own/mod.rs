@@ -7,6 +7,7 @@
 mod batch;
 mod dead;
 mod desk;
+mod documents;
 mod intake;
 mod owned;
 

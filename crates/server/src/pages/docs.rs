@@ -5,10 +5,11 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::layout::{Place, Shell};
+use super::viewer::Viewer;
 use crate::openapi::openapi;
 
 /// The page.
-pub(super) async fn page() -> Response {
+pub(super) async fn page(viewer: Viewer) -> Response {
     let document = serde_json::to_value(openapi()).unwrap_or_default();
     let none = Map::new();
     let paths = document.pointer("/paths").and_then(Value::as_object).unwrap_or(&none);
@@ -30,7 +31,7 @@ pub(super) async fn page() -> Response {
         h2 #schemas { "What the answers hold" }
         @for (name, schema) in schemas { (described(name, schema)) }
     };
-    Shell::new("API").at(Place::Docs).page(&body)
+    Shell::new("API", viewer).at(Place::Docs).page(&body)
 }
 
 fn one(path: &str, method: &str, operation: &Value) -> Markup {

@@ -8,10 +8,11 @@ use redrive_model::failure::{Category, REGISTRY};
 use redrive_model::{Code, text};
 
 use super::layout::{Place, Shell, sentences};
+use super::viewer::Viewer;
 use crate::refusal::Refusal;
 
 /// All codes by family.
-pub(super) async fn list() -> Response {
+pub(super) async fn list(viewer: Viewer) -> Response {
     let body = html! {
         h1 { "What failures mean" }
         p.lead { "Every failure has a code. Each says what happened, what we do about it and what you can do." }
@@ -30,11 +31,14 @@ pub(super) async fn list() -> Response {
             }
         }
     };
-    Shell::new("What failures mean").at(Place::Failures).page(&body)
+    Shell::new("What failures mean", viewer).at(Place::Failures).page(&body)
 }
 
 /// One code.
-pub(super) async fn one(name: Result<Path<String>, PathRejection>) -> Result<Response, Refusal> {
+pub(super) async fn one(
+    viewer: Viewer,
+    name: Result<Path<String>, PathRejection>,
+) -> Result<Response, Refusal> {
     let name = name.map(|Path(name)| name).unwrap_or_default();
     let Some(code) = Code::parse(&name.to_ascii_uppercase()) else {
         let name = text::one_line(&name, 64, false);
@@ -56,5 +60,5 @@ pub(super) async fn one(name: Result<Path<String>, PathRejection>) -> Result<Res
             }
         }
     };
-    Ok(Shell::new(entry.name).at(Place::Failures).page(&body))
+    Ok(Shell::new(entry.name, viewer).at(Place::Failures).page(&body))
 }

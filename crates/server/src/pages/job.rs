@@ -13,6 +13,7 @@ use super::layout::{Place, Shell, sentences};
 use super::preview::preview;
 use super::row::{Line, line};
 use super::timeline::timeline;
+use super::viewer::Viewer;
 use super::words::{self, span, time_exactly};
 use crate::app::App;
 use crate::jobs::look::explanation;
@@ -23,6 +24,7 @@ use crate::view;
 /// The page, or the part of it that is kept fresh.
 pub(super) async fn page(
     State(app): State<App>,
+    viewer: Viewer,
     headers: HeaderMap,
     job: Owned,
 ) -> Result<Response, Refusal> {
@@ -33,7 +35,7 @@ pub(super) async fn page(
     let title = title(&job);
     let stream = format!("/live?job={}", job.id);
     let place = if batch_of(&job).is_some() { Place::Fetch } else { Place::Jobs };
-    Ok(Shell::new(&title).at(place).live(banner(&app).await, stream).page(&piece))
+    Ok(Shell::new(&title, viewer).at(place).live(banner(&app).await, stream).page(&piece))
 }
 
 /// The batch of downloads that it is part of.

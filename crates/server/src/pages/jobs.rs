@@ -15,6 +15,7 @@ use url::form_urlencoded::Serializer;
 use super::banner::banner;
 use super::layout::{Place, Shell};
 use super::row::{Line, lines};
+use super::viewer::Viewer;
 use super::words::{self, count};
 use crate::app::App;
 use crate::jobs::filter;
@@ -26,6 +27,7 @@ use crate::upload::is_active;
 pub(super) async fn page(
     State(app): State<App>,
     session: Session,
+    viewer: Viewer,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -37,13 +39,7 @@ pub(super) async fn page(
     let body = html! {
         @if session.is_operator() {
             h1 { "All jobs" }
-            form.signed method="post" action="/sign-out" {
-                p.fine {
-                    "You are signed in as an operator: these are the jobs of everybody."
-                    @if app.digests().is_some() { " " a href="/digest" { "Digest" } " " a href="/notifications" { "Who gets it" } }
-                }
-                button.quiet { "Sign out" }
-            }
+            p.lead { "You are signed in as an operator: these are the jobs of everybody." }
         } @else {
             h1 { "Your jobs" }
         }
@@ -51,7 +47,7 @@ pub(super) async fn page(
         (list.table())
     };
     let title = list.title();
-    Ok(Shell::new(&title).at(Place::Jobs).live(banner(&app).await, "/live").page(&body))
+    Ok(Shell::new(&title, viewer).at(Place::Jobs).live(banner(&app).await, "/live").page(&body))
 }
 
 /// What was asked, and what there is.

@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redrive_model::Code;
 
 use super::assets::ASSETS;
+use super::viewer::Viewer;
 
 /// What htmx may do here: no style and no history of its own, and no answer that is a refusal is put into a page.
 const HTMX: &str = r#"{"includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"],"sse":{"reconnectMaxDelay":5000}}"#;
@@ -15,13 +16,28 @@ pub(super) enum Place {
     Upload,
     Jobs,
     Fetch,
+    Intake,
     Failures,
     Docs,
+}
+
+/// The pages of operators, in their order.
+const DESK: &[Desk] =
+    &[Desk { place: Place::Intake, href: "/intake", text: "Intake", there: |viewer| viewer.intake }];
+
+/// One of them.
+struct Desk {
+    place: Place,
+    href: &'static str,
+    text: &'static str,
+    /// Whether this server has it.
+    there: fn(&Viewer) -> bool,
 }
 
 /// A page without its content.
 pub(super) struct Shell<'a> {
     title: &'a str,
+    viewer: Viewer,
     place: Option<Place>,
     banner: Option<Markup>,
     live: Option<String>,
@@ -30,9 +46,9 @@ pub(super) struct Shell<'a> {
 }
 
 impl<'a> Shell<'a> {
-    /// A page with this title.
-    pub(super) const fn new(title: &'a str) -> Self {
-        Self { title, place: None, banner: None, live: None, uploads: false, scripts: true }
+    /// A page with this title, for whoever looks.
+    pub(super) const fn new(title: &'a str, viewer: Viewer) -> Self {
+        Self { title, viewer, place: None, banner: None, live: None, uploads: false, scripts: true }
     }
 
     /// Where it is.
@@ -89,6 +105,7 @@ impl<'a> Shell<'a> {
                             (self.link("/jobs", "Jobs", Place::Jobs))
                             (self.link("/fetch", "Fetch", Place::Fetch))
                         }
+                        @if self.viewer.operator { (self.desk()) }
                     }
                     @if let (Some(banner), Some(stream)) = (&self.banner, &self.live) {
                         div #live hx-sse:connect=(stream) hx-trigger="load, again" {}
@@ -107,6 +124,21 @@ impl<'a> Shell<'a> {
                 }
             }
         })
+    }
+
+    /// What operators have besides.
+    fn desk(&self) -> Markup {
+        html! {
+            div.desk {
+                span.fine { "Operator" }
+                nav aria-label="Operators" {
+                    @for page in DESK.iter().filter(|page| (page.there)(&self.viewer)) {
+                        (self.link(page.href, page.text, page.place))
+                    }
+                }
+                form method="post" action="/sign-out" { button.quiet { "Sign out" } }
+            }
+        }
     }
 
     fn link(&self, href: &str, text: &str, place: Place) -> Markup {

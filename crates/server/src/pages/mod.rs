@@ -16,6 +16,7 @@ mod docs;
 mod failures;
 mod fetch;
 mod icon;
+mod intake;
 mod job;
 mod jobs;
 mod layout;
@@ -27,6 +28,7 @@ mod row;
 mod sign_in;
 mod timeline;
 mod upload;
+mod viewer;
 mod words;
 mod zip;
 
@@ -37,6 +39,7 @@ use maud::Markup;
 
 pub(crate) use problem::{problem, wants_page};
 pub(crate) use sign_in::sign_in;
+pub(crate) use viewer::Viewer;
 
 use crate::rates::Kind;
 use crate::routes::{Access, Row};
@@ -68,6 +71,11 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/fetch/{id}", Owner, look, get(fetch::batch)),
         Row::new(Method::POST, "/fetch/{id}/retry", Owner, act, post(fetch::retry)),
         Row::new(Method::POST, "/fetch/{id}/cancel", Owner, act, post(fetch::cancel)),
+        Row::new(Method::GET, "/intake", Operator, look, get(intake::board)),
+        Row::new(Method::POST, "/intake/settings", Operator, act, post(intake::change)),
+        Row::new(Method::GET, "/intake/documents/{id}", Operator, look, get(intake::document)),
+        Row::new(Method::POST, "/intake/documents/{id}/report", Operator, act, post(intake::report)),
+        Row::new(Method::GET, "/failure-records", Operator, look, get(intake::records)),
         Row::new(Method::GET, "/digest", Operator, look, get(digest::outlook)),
         Row::new(Method::POST, "/digest", Operator, act, post(digest::send)),
         Row::new(Method::GET, "/digest/mail", Operator, look, get(digest::mail)),

@@ -6,6 +6,7 @@ use maud::html;
 use redrive_model::Code;
 
 use super::layout::{Shell, sentences};
+use super::viewer::Viewer;
 use crate::refusal::Refusal;
 
 /// Whether whoever asks reads pages. Programs get problem documents, and so does a script of ours, which shows the sentence in
@@ -20,7 +21,7 @@ pub(crate) fn wants_page(headers: &HeaderMap, path: &str) -> bool {
 }
 
 /// The page.
-pub(crate) fn problem(refusal: &Refusal) -> Response {
+pub(crate) fn problem(refusal: &Refusal, viewer: Viewer) -> Response {
     let problem = refusal.problem();
     let code = Code::parse(&problem.code).unwrap_or(Code::Unknown);
     let body = html! {
@@ -36,7 +37,7 @@ pub(crate) fn problem(refusal: &Refusal) -> Response {
             @if let Some(id) = &problem.request_id { ". Tell the operator this number if it happens again: " code { (id) } }
         }
     };
-    let mut response = Shell::new(&problem.title).page(&body);
+    let mut response = Shell::new(&problem.title, viewer).page(&body);
     *response.status_mut() =
         StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();

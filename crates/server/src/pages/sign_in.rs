@@ -5,6 +5,7 @@ use axum::response::Response;
 use maud::html;
 
 use super::layout::Shell;
+use super::viewer::Viewer;
 
 /// Our style, and a form that goes back to us.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -28,7 +29,7 @@ pub(crate) fn sign_in(code: &str, trouble: Option<&str>) -> Response {
             }
         }
     };
-    let mut response = Shell::new("Sign in").plain().page(&body);
+    let mut response = Shell::new("Sign in", Viewer::STRANGER).plain().page(&body);
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
     response
 }

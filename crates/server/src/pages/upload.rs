@@ -16,6 +16,7 @@ use serde::Deserialize;
 use super::banner::banner;
 use super::jobs::List;
 use super::layout::{Place, Shell};
+use super::viewer::Viewer;
 use super::words::{count, days};
 use crate::app::App;
 use crate::refusal::Refusal;
@@ -27,7 +28,11 @@ use crate::upload::{in_words, refuse_unsent};
 const LATEST: &str = "10";
 
 /// The page. It begins the session, so that files which are sent side by side belong to one.
-pub(super) async fn page(State(app): State<App>, session: Session) -> Result<Response, Refusal> {
+pub(super) async fn page(
+    State(app): State<App>,
+    session: Session,
+    viewer: Viewer,
+) -> Result<Response, Refusal> {
     let query = ListQuery { limit: Some(LATEST.to_owned()), ..ListQuery::default() };
     let latest = List::look(&app, &session, query).await?;
     let body = html! {
@@ -40,7 +45,7 @@ pub(super) async fn page(State(app): State<App>, session: Session) -> Result<Res
             (latest.table())
         }
     };
-    let shell = Shell::new("Upload").at(Place::Upload).live(banner(&app).await, "/live");
+    let shell = Shell::new("Upload", viewer).at(Place::Upload).live(banner(&app).await, "/live");
     Ok(shell.uploads().page(&body))
 }
 
@@ -98,6 +103,7 @@ pub(super) async fn unsent(
 pub(super) async fn hand_in(
     State(app): State<App>,
     guest: Guest,
+    viewer: Viewer,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Refusal> {
@@ -116,7 +122,7 @@ pub(super) async fn hand_in(
             a.button.quiet href="/" { "Upload more" }
         }
     };
-    Ok(Shell::new(&title).at(Place::Upload).page(&body))
+    Ok(Shell::new(&title, viewer).at(Place::Upload).page(&body))
 }
 
 fn fate(one: &Handed) -> Markup {

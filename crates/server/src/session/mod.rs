@@ -24,6 +24,7 @@ use tokio::sync::OnceCell;
 
 use crate::app::App;
 use crate::operator::{self, Hash, Operator};
+use crate::pages::Viewer;
 use crate::peer::Peer;
 use crate::rates::too_often;
 use crate::refusal::Refusal;
@@ -150,6 +151,17 @@ impl Visit {
         Ok(self.known(app).await?.and_then(|session| session.operator))
     }
 
+    /// Whether an operator asks. One who claims nothing is not looked up, and a claim that cannot be checked is none.
+    pub(crate) async fn is_operator(&self, app: &App) -> bool {
+        let claims = self.0.token.is_some() || self.0.signed_in.is_some();
+        claims && self.operator(app).await.is_ok_and(|operator| operator.is_some())
+    }
+
+    /// Whether it turned out on the way that an operator asks.
+    fn was_operator(&self) -> bool {
+        self.0.known.get().and_then(Option::as_ref).is_some_and(Session::is_operator)
+    }
+
     async fn find_operator(&self, app: &App) -> Result<Option<Operator>, Refusal> {
         if let Some(token) = &self.0.token {
             // One who has been wrong too often is not even looked at.
@@ -251,6 +263,10 @@ pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Ne
     request.extensions_mut().insert(peer);
     request.extensions_mut().insert(visit.clone());
     let mut response = next.run(request).await;
+    if visit.was_operator() {
+        // For the page that a refusal may become.
+        response.extensions_mut().insert(Viewer::operator(&app));
+    }
     let cookie = |jar: Jar, ended: &OnceLock<()>, made: Option<&Secret>, life: SessionLife| match (
         ended.get(),
         made,

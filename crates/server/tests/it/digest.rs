@@ -5,15 +5,15 @@ use redrive_store::intake::{DocumentChange, FailureRecord, NewDocument};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
-use crate::world::{World, eventually};
+use crate::world::{ROOT, World, eventually};
 
 /// A document of this owner that has failed.
-pub(crate) async fn failed(world: &World, n: u8, owner: &str, path: &str) {
+pub(crate) async fn failed(world: &World, n: u8, owner: &str, path: &str) -> JobId {
     let at: Timestamp = "2026-03-01T08:00:00Z".parse().unwrap();
     let id = JobId::from_parts(at, [n; 10]);
     let document = NewDocument {
         id,
-        root: "file:///srv".into(),
+        root: ROOT.into(),
         path: path.into(),
         key: format!("queue/{n}"),
         version: "1".into(),
@@ -39,6 +39,7 @@ pub(crate) async fn failed(world: &World, n: u8, owner: &str, path: &str) {
         notified: false,
     };
     world.documents.note_failure(record).await.unwrap();
+    id
 }
 
 async fn send(client: &mut Client, method: &str, path: &str, body: &Value) -> Answer {

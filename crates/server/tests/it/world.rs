@@ -24,9 +24,9 @@ use crate::client::Client;
 use crate::gateway::FakeGateway;
 use crate::place::Watched;
 
-/// Two mappings, the first is the default.
 /// The folder of people, as its rows name it.
 pub(crate) const ROOT: &str = "file:///srv/intake";
+/// Two mappings, the first is the default.
 pub(crate) const MAPPINGS: &str = r#"[{"name":"text","title":"Text"},{"name":"alto","title":"ALTO"}]"#;
 
 /// A PDF as small as they come.
@@ -138,6 +138,7 @@ impl World {
             }
         });
         let reports: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("intake")).await.unwrap());
+        let lying = reports.clone();
         let digests = setup.has_intake.then(|| {
             let options = DigestOptions {
                 zone: jiff::tz::TimeZone::UTC,
@@ -151,6 +152,7 @@ impl World {
         });
         let intake = setup.has_intake.then(|| IntakeParts {
             store: documents.clone(),
+            place: lying,
             root: ROOT.to_owned(),
             max_retries: 3,
             max_in_flight: 10,

@@ -92,6 +92,39 @@ fn commands_change_the_number_of_retries_and_pause_intake() {
 }
 
 #[test]
+fn a_report_is_written_when_it_is_asked_for_by_path_by_place_or_by_id() {
+    let folders = Folders::new();
+    let server = folders.serve(&[("INTAKE_MAX_RETRIES", "0")]);
+    let data = folders.data();
+    folders.put("queue/team/broken.pdf", b"%PDF-1.7\nnothing\n%%EOF\n");
+    folders.put("queue/fine.pdf", &pdf(1));
+    let reports =
+        || folders.names().into_iter().filter(|name| name.starts_with("reports/")).collect::<Vec<_>>();
+    wait_for("both to end", || {
+        (reports().len() == 1 && folders.at("result/fine.pdf").is_file()).then_some(())
+    });
+    let (code, out, said) = ask(&data, &["intake", "report", "team/broken.pdf"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(reports().contains(&out.trim_end().to_owned()), "{out} is none of {:?}", reports());
+    let (code, out, said) = ask(&data, &["intake", "report", "failed/team/broken.pdf", "--json"]);
+    let document: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error} {out}{said}"));
+    assert_eq!((code, &document["path"]), (Some(0), &"team/broken.pdf".into()));
+    let id = document["id"].as_str().unwrap();
+    assert_eq!(ask(&data, &["intake", "report", id]).0, Some(0));
+    assert_eq!(reports().len(), 4, "each asking made one");
+    let nobody = format!("00000000{}", &id[8..]);
+    for (what, expected, word) in [
+        ("broken.pdf", 3, "no document"),
+        ("fine.pdf", 5, "has not failed"),
+        (&nobody, 3, "no such document"),
+    ] {
+        let (code, _, said) = ask(&data, &["intake", "report", what]);
+        assert!(code == Some(expected) && said.contains(word), "{what}: {code:?} {said}");
+    }
+    server.stop();
+}
+
+#[test]
 fn places_and_numbers_that_cannot_be_are_refused_at_the_start() {
     let dir = tempfile::tempdir().unwrap();
     for (name, value, word) in [

@@ -10,7 +10,9 @@ use redrive_api::{Notification, WhichNotification};
 use redrive_model::Code;
 use serde::Deserialize;
 
-use super::super::layout::Shell;
+use super::super::intake::siblings;
+use super::super::layout::{Place, Shell};
+use super::super::viewer::Viewer;
 use crate::app::App;
 use crate::digest::digests;
 use crate::digest::notifications::{all, set, take_out};
@@ -29,14 +31,19 @@ pub(in crate::pages) struct Typed {
 }
 
 /// The page.
-pub(in crate::pages) async fn page(State(app): State<App>, _: Operator) -> Result<Response, Refusal> {
-    show(&app, &Typed::default(), None).await
+pub(in crate::pages) async fn page(
+    State(app): State<App>,
+    _: Operator,
+    viewer: Viewer,
+) -> Result<Response, Refusal> {
+    show(&app, viewer, &Typed::default(), None).await
 }
 
 /// Adds, switches or removes, and shows the list again.
 pub(in crate::pages) async fn change(
     State(app): State<App>,
     operator: Operator,
+    viewer: Viewer,
     form: Result<Form<Typed>, FormRejection>,
 ) -> Result<Response, Refusal> {
     let odd = || Refusal::new(Code::ValidationMalformed, "The form cannot be read.");
@@ -54,14 +61,14 @@ pub(in crate::pages) async fn change(
         Ok(()) => Ok(Redirect::to("/notifications").into_response()),
         // What was typed is shown again, with what is wrong with it.
         Err(refusal) if refusal.problem().status == 400 && typed.act == "add" => {
-            let page = show(&app, &typed, Some(&refusal.problem().detail)).await?;
+            let page = show(&app, viewer, &typed, Some(&refusal.problem().detail)).await?;
             Ok((StatusCode::BAD_REQUEST, page).into_response())
         }
         Err(refusal) => Err(refusal),
     }
 }
 
-async fn show(app: &App, typed: &Typed, flaw: Option<&str>) -> Result<Response, Refusal> {
+async fn show(app: &App, viewer: Viewer, typed: &Typed, flaw: Option<&str>) -> Result<Response, Refusal> {
     let list = all(digests(app)?).await?.notifications;
     let body = html! {
         h1 { "Who gets the digest" }
@@ -69,6 +76,7 @@ async fn show(app: &App, typed: &Typed, flaw: Option<&str>) -> Result<Response, 
             "An owner is who uploaded a file. Those without an address of their own are told by the addresses of "
             strong { "default" } ". " a href="/digest" { "What would be sent" }
         }
+        (siblings("/notifications"))
         (form(typed, flaw))
         @if list.is_empty() {
             div.empty { p { "There is no address yet: nobody would be told by mail." } }
@@ -79,7 +87,7 @@ async fn show(app: &App, typed: &Typed, flaw: Option<&str>) -> Result<Response, 
             }
         }
     };
-    Ok(Shell::new("Who gets the digest").page(&body))
+    Ok(Shell::new("Who gets the digest", viewer).at(Place::Intake).page(&body))
 }
 
 fn form(typed: &Typed, flaw: Option<&str>) -> Markup {

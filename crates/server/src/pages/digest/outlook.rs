@@ -15,7 +15,9 @@ use redrive_model::Code;
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::super::layout::Shell;
+use super::super::intake::siblings;
+use super::super::layout::{Place, Shell};
+use super::super::viewer::Viewer;
 use super::super::words::{count, time};
 use crate::app::App;
 use crate::deadline::to_its_end;
@@ -34,6 +36,7 @@ const OPEN: usize = 3;
 pub(in crate::pages) async fn page(
     State(app): State<App>,
     _: Operator,
+    viewer: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
     let digests = digests(&app)?;
@@ -47,6 +50,7 @@ pub(in crate::pages) async fn page(
             @if !mails { "There is no mail server: digests are written to files. " }
             a href="/notifications" { "Who gets it" }
         }
+        (siblings("/digest"))
         @if asked { p.remark role="status" { "It is being sent. How it went is told below." } }
         @if previews.is_empty() {
             div.empty { p { "Nothing changed since the last digest, so nothing would be sent." } }
@@ -58,7 +62,7 @@ pub(in crate::pages) async fn page(
         }
         (table(&past))
     };
-    Ok(Shell::new("Digest").page(&body))
+    Ok(Shell::new("Digest", viewer).at(Place::Intake).page(&body))
 }
 
 fn one(preview: &Preview, mails: bool, open: bool) -> Markup {

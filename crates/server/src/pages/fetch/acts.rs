@@ -11,6 +11,7 @@ use url::form_urlencoded;
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell};
+use super::super::viewer::Viewer;
 use super::batch::ENDED;
 use super::list::form;
 use crate::app::App;
@@ -28,6 +29,7 @@ const FORM: usize = 256 * 1024;
 pub(in crate::pages) async fn hand_in(
     State(app): State<App>,
     guest: Guest,
+    viewer: Viewer,
     body: Body,
 ) -> Result<Response, Refusal> {
     let manifests = app.desk().manifests()?.clone();
@@ -43,7 +45,7 @@ pub(in crate::pages) async fn hand_in(
     let stream = stream::iter([Ok::<_, axum::Error>(Bytes::from(lines))]);
     let received = match manifests.receive(stream, shape, &Handing::default()).await {
         Ok(received) => received,
-        Err(error) => return Ok(flawed(&app, &refused(error), &typed).await),
+        Err(error) => return Ok(flawed(&app, viewer, &refused(error), &typed).await),
     };
     let accepted = to_its_end(async move {
         let session = guest.keep(&app).await?;
@@ -54,13 +56,14 @@ pub(in crate::pages) async fn hand_in(
 }
 
 /// The form again, with what was typed and why it was not taken.
-async fn flawed(app: &App, refusal: &Refusal, typed: &str) -> Response {
+async fn flawed(app: &App, viewer: Viewer, refusal: &Refusal, typed: &str) -> Response {
     let problem = refusal.problem();
     let body = maud::html! {
         h1 { "Fetch" }
         (form(Some(&problem.detail), typed))
     };
-    let mut response = Shell::new("Fetch").at(Place::Fetch).live(banner(app).await, "/live").page(&body);
+    let mut response =
+        Shell::new("Fetch", viewer).at(Place::Fetch).live(banner(app).await, "/live").page(&body);
     *response.status_mut() =
         axum::http::StatusCode::from_u16(problem.status).unwrap_or(axum::http::StatusCode::BAD_REQUEST);
     response

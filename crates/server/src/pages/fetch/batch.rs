@@ -10,6 +10,7 @@ use url::form_urlencoded::{self, Serializer};
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell, sentences};
+use super::super::viewer::Viewer;
 use super::super::words::{self, number, time, time_exactly};
 use super::failures::Failures;
 use super::hosts::Hosts;
@@ -27,6 +28,7 @@ pub(super) const ENDED: &str = "ended";
 /// The page, or the part of it that is kept fresh.
 pub(in crate::pages) async fn page(
     State(app): State<App>,
+    viewer: Viewer,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     batch: OwnedBatch,
@@ -36,7 +38,7 @@ pub(in crate::pages) async fn page(
         return Ok(super::super::html(piece));
     }
     let title = title(&batch);
-    Ok(Shell::new(&title).at(Place::Fetch).live(banner(&app).await, "/live").page(&piece))
+    Ok(Shell::new(&title, viewer).at(Place::Fetch).live(banner(&app).await, "/live").page(&piece))
 }
 
 /// How far it is comes first: a tab shows the beginning.

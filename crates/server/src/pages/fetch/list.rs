@@ -8,6 +8,7 @@ use redrive_api::{FetchBatch, FetchList};
 
 use super::super::banner::banner;
 use super::super::layout::{Place, Shell};
+use super::super::viewer::Viewer;
 use super::super::words::{number, time};
 use super::outcome::{Outcome, state};
 use crate::app::App;
@@ -19,6 +20,7 @@ use crate::session::Session;
 pub(in crate::pages) async fn page(
     State(app): State<App>,
     session: Session,
+    viewer: Viewer,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -35,7 +37,7 @@ pub(in crate::pages) async fn page(
         (table)
         (commands())
     };
-    Ok(Shell::new("Fetch").at(Place::Fetch).live(banner(&app).await, "/live").page(&body))
+    Ok(Shell::new("Fetch", viewer).at(Place::Fetch).live(banner(&app).await, "/live").page(&body))
 }
 
 /// The field for addresses, with what was wrong with those that were handed in.

@@ -24,13 +24,13 @@ async fn the_preview_shows_each_owner_and_the_mail_is_a_document_without_rights(
     let mut operator = world.operator();
     let empty = visit(&mut operator, "/digest").await;
     assert_eq!(empty.text(".empty"), "Nothing changed since the last digest, so nothing would be sent.");
-    assert!(empty.all("form button").is_empty(), "there is nothing to send");
+    assert!(empty.all("main form button").is_empty(), "there is nothing to send");
     let hostile = "<script>alert(1)</script>&owner=x";
     failed(&world, 1, hostile, "<img src=x onerror=alert(1)>.pdf").await;
     let page = visit(&mut operator, "/digest").await;
     assert_eq!(page.text(".letter h2"), hostile, "as text");
     assert!(page.text(".letter pre").contains("<img src=x onerror=alert(1)>.pdf"));
-    assert_eq!(page.text("form button"), "Send to 1 owner now");
+    assert_eq!(page.text("main form button"), "Send to 1 owner now");
     let link = page.all(".letter p a").into_iter().find_map(|a| a.attr("href").map(str::to_owned)).unwrap();
     let mail = operator.ask("GET", &link, BROWSER).await;
     assert_eq!(mail.status, 200);

@@ -4,6 +4,7 @@ mod acts;
 mod desk;
 mod digest;
 mod fetch;
+mod intake;
 mod job;
 mod list;
 mod live;
