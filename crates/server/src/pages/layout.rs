@@ -16,14 +16,25 @@ pub(super) enum Place {
     Upload,
     Jobs,
     Fetch,
+    Dead,
+    Replays,
+    Breakers,
+    Workers,
     Intake,
+    Audit,
     Failures,
     Docs,
 }
 
 /// The pages of operators, in their order.
-const DESK: &[Desk] =
-    &[Desk { place: Place::Intake, href: "/intake", text: "Intake", there: |viewer| viewer.intake }];
+const DESK: &[Desk] = &[
+    Desk::always(Place::Dead, "/dead", "Dead letters"),
+    Desk::always(Place::Replays, "/replays", "Replays"),
+    Desk::always(Place::Breakers, "/breakers", "Targets"),
+    Desk::always(Place::Workers, "/workers", "Workers"),
+    Desk { place: Place::Intake, href: "/intake", text: "Intake", there: |viewer| viewer.intake },
+    Desk::always(Place::Audit, "/audit", "Audit"),
+];
 
 /// One of them.
 struct Desk {
@@ -32,6 +43,12 @@ struct Desk {
     text: &'static str,
     /// Whether this server has it.
     there: fn(&Viewer) -> bool,
+}
+
+impl Desk {
+    const fn always(place: Place, href: &'static str, text: &'static str) -> Self {
+        Self { place, href, text, there: |_| true }
+    }
 }
 
 /// A page without its content.

@@ -10,6 +10,7 @@ use redrive_api::{Because, BreakerDetail, HoldTarget};
 use redrive_model::{Target, Timestamp};
 use serde::Deserialize;
 
+use super::super::layout::Place;
 use super::super::words::{count, countdown, number, time};
 use super::reason;
 use crate::app::App;
@@ -89,7 +90,7 @@ async fn show(
         }
         (form(typed, flaw))
     };
-    Ok(super::fresh(app, headers, "Targets", piece).await)
+    Ok(super::fresh(app, headers, "Targets", Place::Breakers, piece).await)
 }
 
 fn row(one: &BreakerDetail, now: Timestamp) -> Markup {

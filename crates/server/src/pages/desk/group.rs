@@ -13,7 +13,8 @@ use redrive_model::group::GroupState;
 use redrive_store::{DeadFilter, DeadRow, DeadState, Page, PageRequest};
 use serde::Deserialize;
 
-use super::super::layout::{Shell, sentences};
+use super::super::layout::{Place, Shell, sentences};
+use super::super::viewer::Viewer;
 use super::super::words::{number, time};
 use super::{Pressed, groups as words, letters, reason};
 use crate::app::App;
@@ -151,7 +152,7 @@ async fn show(
         (dialog(named, waiting, typed, flaw))
         (letters::section(named, waiting, &letters))
     };
-    Ok(Shell::new(what).page(&body))
+    Ok(Shell::new(what, Viewer::operator(app)).at(Place::Dead).page(&body))
 }
 
 fn acts(group: &Group) -> Markup {

@@ -8,6 +8,7 @@ use redrive_api::{Group, GroupList, GroupQuery};
 use redrive_model::Code;
 use url::form_urlencoded::Serializer;
 
+use super::super::layout::Place;
 use super::super::words::{number, time};
 use crate::app::App;
 use crate::desk::groups;
@@ -32,7 +33,7 @@ pub(in crate::pages) async fn page(
 ) -> Result<Response, Refusal> {
     let asked = groups::read(query.as_deref())?;
     let list = groups::page(&app, operator, asked.clone()).await?;
-    Ok(super::fresh(&app, &headers, "Dead letters", piece(&asked, &list)).await)
+    Ok(super::fresh(&app, &headers, "Dead letters", Place::Dead, piece(&asked, &list)).await)
 }
 
 fn piece(asked: &GroupQuery, list: &GroupList) -> Markup {

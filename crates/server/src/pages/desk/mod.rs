@@ -26,7 +26,8 @@ use redrive_model::Code;
 use serde::Deserialize;
 
 use super::banner::banner;
-use super::layout::Shell;
+use super::layout::{Place, Shell};
+use super::viewer::Viewer;
 use crate::app::App;
 use crate::query;
 use crate::refusal::Refusal;
@@ -56,11 +57,11 @@ fn odd() -> Refusal {
 }
 
 /// A page that is kept fresh, or the piece of it that a script asks for.
-async fn fresh(app: &App, headers: &HeaderMap, title: &str, piece: Markup) -> Response {
+async fn fresh(app: &App, headers: &HeaderMap, title: &str, place: Place, piece: Markup) -> Response {
     if super::wants_piece(headers) {
         return super::html(piece);
     }
-    Shell::new(title).live(banner(app).await, "/live").page(&piece)
+    Shell::new(title, Viewer::operator(app)).at(place).live(banner(app).await, "/live").page(&piece)
 }
 
 /// A page that says what is wrong with what was typed.

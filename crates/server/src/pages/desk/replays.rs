@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use redrive_api::Replay;
 
+use super::super::layout::Place;
 use super::super::words::{number, time, time_exactly};
 use super::{Pressed, groups};
 use crate::app::App;
@@ -40,7 +41,7 @@ pub(in crate::pages) async fn list(
             }
         }
     };
-    Ok(super::fresh(&app, &headers, "Replays", piece).await)
+    Ok(super::fresh(&app, &headers, "Replays", Place::Replays, piece).await)
 }
 
 fn row(replay: &Replay) -> Markup {
@@ -95,7 +96,7 @@ pub(in crate::pages) async fn one(
             }
         }
     };
-    Ok(super::fresh(&app, &headers, &title, piece).await)
+    Ok(super::fresh(&app, &headers, &title, Place::Replays, piece).await)
 }
 
 /// Pauses, goes on or ends.

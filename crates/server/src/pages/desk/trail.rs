@@ -5,7 +5,8 @@ use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::Act;
 
-use super::super::layout::Shell;
+use super::super::layout::{Place, Shell};
+use super::super::viewer::Viewer;
 use super::super::words::time_exactly;
 use crate::app::App;
 use crate::desk::acts;
@@ -39,7 +40,7 @@ pub(in crate::pages) async fn page(
             @if let Some(next) = &list.next_cursor { a href={ "/audit?cursor=" (next) } rel="next" { "Older" } }
         }
     };
-    Ok(Shell::new("Audit").page(&body))
+    Ok(Shell::new("Audit", Viewer::operator(&app)).at(Place::Audit).page(&body))
 }
 
 fn row(act: &Act) -> Markup {

@@ -6,6 +6,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::Worker;
 
+use super::super::layout::Place;
 use super::super::words::{number, time};
 use crate::app::App;
 use crate::desk::workers;
@@ -38,7 +39,7 @@ pub(in crate::pages) async fn page(
             }
         }
     };
-    Ok(super::fresh(&app, &headers, "Workers", piece).await)
+    Ok(super::fresh(&app, &headers, "Workers", Place::Workers, piece).await)
 }
 
 fn row(worker: &Worker) -> Markup {

@@ -2,21 +2,9 @@
 
 use redrive_store::PageRequest;
 
-use super::reader::{BROWSER, Page, visit};
-use crate::client::{Answer, Client};
+use super::reader::{BROWSER, Page, press, visit};
 use crate::digest::failed;
 use crate::world::{World, eventually};
-
-async fn press(client: &mut Client, fields: &str) -> Answer {
-    let mut request = client
-        .request("POST", "/notifications")
-        .header("content-type", "application/x-www-form-urlencoded")
-        .body(fields.to_owned());
-    for (name, value) in BROWSER {
-        request = request.header(*name, *value);
-    }
-    client.send(request).await
-}
 
 #[tokio::test]
 async fn the_preview_shows_each_owner_and_the_mail_is_a_document_without_rights() {
@@ -55,19 +43,35 @@ async fn addresses_are_kept_by_plain_forms_and_a_wrong_one_is_said_beside_what_w
     let world = World::start().await;
     let mut operator = world.operator();
     assert_eq!(visit(&mut operator, "/notifications").await.all("tbody tr").len(), 0);
-    let added = press(&mut operator, "owner=jane&address=jane%40example.org&act=add").await;
+    let added = press(&mut operator, "/notifications", "owner=jane&address=jane%40example.org&act=add").await;
     assert_eq!((added.status, added.header("location")), (303, Some("/notifications")));
     let page = visit(&mut operator, "/notifications").await;
     assert_eq!((page.text("tbody th"), page.all("tbody button").len()), ("jane".to_owned(), 2));
-    assert_eq!(press(&mut operator, "owner=jane&address=jane%40example.org&act=disable").await.status, 303);
+    assert_eq!(
+        press(&mut operator, "/notifications", "owner=jane&address=jane%40example.org&act=disable")
+            .await
+            .status,
+        303
+    );
     let page = visit(&mut operator, "/notifications").await;
     assert!(page.text("tbody tr").contains("switched off") && page.text("tbody tr").contains("Switch on"));
-    let wrong = Page::read(press(&mut operator, "owner=%3Cb%3E&address=nobody&act=add").await);
+    let wrong =
+        Page::read(press(&mut operator, "/notifications", "owner=%3Cb%3E&address=nobody&act=add").await);
     assert_eq!(wrong.answer.status, 400);
     assert!(wrong.text("#flaw").contains("is no mail address"));
     assert_eq!(wrong.one("#owner").attr("value"), Some("<b>"));
-    assert_eq!(press(&mut operator, "owner=jane&address=jane%40example.org&act=remove").await.status, 303);
-    assert_eq!(press(&mut operator, "owner=jane&address=jane%40example.org&act=remove").await.status, 404);
-    assert_eq!(press(&mut operator, "act=explode").await.status, 400);
+    assert_eq!(
+        press(&mut operator, "/notifications", "owner=jane&address=jane%40example.org&act=remove")
+            .await
+            .status,
+        303
+    );
+    assert_eq!(
+        press(&mut operator, "/notifications", "owner=jane&address=jane%40example.org&act=remove")
+            .await
+            .status,
+        404
+    );
+    assert_eq!(press(&mut operator, "/notifications", "act=explode").await.status, 400);
     assert_eq!(visit(&mut operator, "/notifications").await.all("tbody tr").len(), 0);
 }
