@@ -72,6 +72,7 @@ export class Gateway {
         }
         if (request.url === "/mappings") return json(response, 200, MAPPINGS);
         if (request.url === "/health") return json(response, 200, { status: "ok" });
+        if (request.url.startsWith("/inspect")) return json(response, 400, { code: "invalid_pdf" }, "application/problem+json");
         this.calls += 1;
         const own = /mood=(\w*);/.exec(Buffer.concat(chunks).toString("latin1"))?.[1];
         this.#convert(own || this.next.shift(), response);

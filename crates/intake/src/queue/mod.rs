@@ -110,10 +110,12 @@ impl Queue {
             }
             pause = SOON;
             let some: Vec<Item> = ready.drain(..room.free.min(ready.len())).collect();
+            seen.lie = seen.lie.saturating_sub(some.len());
             if self.take(some).await? {
                 // Something was not as it was seen.
                 wait = GAP;
             }
+            ctx.save_state(&seen).await?;
         }
         Ok(if ready.is_empty() { wait } else { Duration::ZERO })
     }

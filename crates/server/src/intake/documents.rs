@@ -58,7 +58,8 @@ pub(crate) async fn one(
     history(&app, operator, named(id)?).await.map(Json)
 }
 
-/// Asks for a report about a document that failed, whatever became of it. It is written beside those that are there.
+/// Asks for a report about a document that failed, whatever became of it. When nothing happened since the
+/// last one, it is the same.
 #[utoipa::path(post, path = "/api/intake/documents/{id}/report", tag = "operators", params(("id" = String, Path, description = "The document")), responses(
     (status = 202, body = ReportAsked),
     (status = 409, description = "CONFLICT_STATE: it has not failed", body = Problem, content_type = "application/problem+json"),

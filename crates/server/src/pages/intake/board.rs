@@ -102,23 +102,18 @@ fn remarks(status: &IntakeStatus) -> Markup {
 
 fn one(column: &Column, status: &IntakeStatus) -> Markup {
     let of = |stage: &Stage| status.documents.get(stage.as_str()).copied().unwrap_or(0);
-    let mut total: u64 = column.stages.iter().map(of).sum();
-    // What nobody has taken yet has no row; what waits for its next try has one, and lies there too.
-    if column.stages.contains(&Stage::Waiting) {
-        total = total.max(status.last_look.as_ref().map_or(0, |look| look.lie));
-    }
-    let rest = total.saturating_sub(column.documents.len() as u64);
+    let known: u64 = column.stages.iter().map(of).sum();
+    // What nobody has taken yet has no row.
+    let queue = column.stages.contains(&Stage::Waiting);
+    let lie = status.last_look.as_ref().filter(|_| queue).map_or(0, |look| look.lie);
+    let rest = known.saturating_sub(column.documents.len() as u64);
     html! {
         section.column aria-label=(column.title) {
-            h2 { (column.title) " " span.number { (number(total)) } }
+            h2 { (column.title) " " span.number { (number(known + lie)) } }
             p.fine { (column.words) }
             @if !column.documents.is_empty() { ul { @for document in &column.documents { (card(document)) } } }
-            @if rest > 0 {
-                p.fine {
-                    @if column.documents.is_empty() { (count(rest, "file was", "files were")) " not taken yet." }
-                    @else { "And " (count(rest, "other", "others")) "." }
-                }
-            }
+            @if rest > 0 { p.fine { "And " (count(rest, "other", "others")) "." } }
+            @if lie > 0 { p.fine { (count(lie, "PDF was", "PDFs were")) " not taken yet." } }
         }
     }
 }

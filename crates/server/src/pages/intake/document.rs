@@ -10,7 +10,7 @@ use redrive_model::{Code, JobId, State as JobState};
 use url::form_urlencoded;
 
 use super::super::banner::banner;
-use super::super::layout::{Place, Shell, sentences};
+use super::super::layout::{Place, Shell};
 use super::super::viewer::Viewer;
 use super::super::words::{bytes, time, time_exactly};
 use super::records::table;
@@ -98,9 +98,29 @@ fn stage(document: &IntakeDocument) -> Markup {
         p { strong class={ "toned " (tone) } { (words) } }
         @if let (Some(failure), Some(code)) = (failure, code) {
             section class={ "explain " (tone) } aria-label="Why" {
-                (sentences(code, Some(code.public().entry().what_happened)))
+                (why(document, code))
                 p.fine { "Code " a href={ "/failures/" (failure.code) } { (failure.code) } ": " (failure.message) }
             }
+        }
+    }
+}
+
+/// The registry's sentences, but for what we do: here everything is tried again, as often as the setting says.
+fn why(document: &IntakeDocument, code: Code) -> Markup {
+    let entry = code.entry();
+    let kept = "The PDF is kept in failed/.";
+    let does = match (document.stage.as_str(), document.retry_count) {
+        ("waiting" | "processing", _) => "It is tried again by itself.".to_owned(),
+        ("failed", _) if code == Code::Cancelled => kept.to_owned(),
+        ("failed", 0) => format!("We tried once and gave up. {kept}"),
+        ("failed", retries) => format!("We tried {} times and gave up. {kept}", u64::from(retries) + 1),
+        _ => "Nothing more is done.".to_owned(),
+    };
+    html! {
+        dl.sentences {
+            div { dt { "What happened" } dd { (entry.what_happened) } }
+            div { dt { "What we do" } dd { (does) } }
+            div { dt { "What you can do" } dd { (entry.what_you_can_do) } }
         }
     }
 }
@@ -118,7 +138,7 @@ fn acts(document: &IntakeDocument, writes: bool) -> Markup {
             }
             @if document.last_failure.is_some() && !writes {
                 form method="post" action={ "/intake/documents/" (id) "/report" } {
-                    button.quiet { @if document.report.is_some() { "Write a new report" } @else { "Write a report" } }
+                    button.quiet { @if document.report.is_some() { "Write the report again" } @else { "Write a report" } }
                 }
             }
             a.button.quiet href={ "/jobs/" (id) } { "Its attempts" }

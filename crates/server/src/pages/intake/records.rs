@@ -130,7 +130,7 @@ fn row(record: &FailureRecord, of: bool) -> Markup {
             th scope="row" { (time(record.timestamp)) }
             @if of {
                 td {
-                    a href={ "/intake/documents/" (record.job_id) } { bdi { (record.pdf_key) } }
+                    a href={ "/intake/documents/" (record.job_id) } { bdi { (record.pdf_key.strip_prefix("pdf/").unwrap_or(&record.pdf_key)) } }
                     " " span.fine { bdi { (record.iam_username) } }
                 }
             }

@@ -34,6 +34,7 @@ async fn the_board_shows_what_is_where_and_hostile_names_are_text() {
     let document = visit(&mut operator, &link).await;
     assert_eq!(document.text("h1"), hostile);
     assert!(document.text(".toned").contains("given up"));
+    assert!(document.text(".explain").contains("We tried once and gave up."));
     assert_eq!(visit(&mut operator, "/failure-records?owner=jane").await.all("tbody tr").len(), 1);
     assert_eq!(visit(&mut operator, "/failure-records?owner=bob").await.all("tbody tr").len(), 0);
     assert_eq!(operator.ask("GET", "/failure-records?ownr=bob", BROWSER).await.status, 400);
