@@ -1,6 +1,7 @@
 //! The command line. Flags of settings come from the table of settings.
 
 mod dead;
+mod desk;
 mod digest;
 mod intake;
 
@@ -9,7 +10,8 @@ use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
-pub(crate) use dead::{Dead, Form, WhichDead};
+pub(crate) use dead::{Dead, Form, ReplayDead, WhichDead};
+pub(crate) use desk::{Acted, Breakers, Groups, Replays, Simulate, Workers};
 pub(crate) use digest::{Digest, Notifications, One as OneAddress};
 pub(crate) use intake::Intake;
 
@@ -61,9 +63,21 @@ pub(crate) enum Command {
     /// Look at the jobs of a server, and act on them
     #[command(subcommand)]
     Jobs(Jobs),
-    /// Look at the dead letters of a server: jobs that policy gave up on
+    /// Look at the dead letters of a server, jobs that policy gave up on, and start them again
     #[command(subcommand)]
     Dead(Dead),
+    /// Look at failure groups, the same fault in many jobs, and say where you are with them
+    #[command(subcommand)]
+    Groups(Groups),
+    /// Look at replays, many dead letters started again, and pause or end them
+    #[command(subcommand)]
+    Replays(Replays),
+    /// Look at the targets that jobs depend on, hold them and let them go
+    #[command(subcommand)]
+    Breakers(Breakers),
+    /// Look at the processes that run jobs
+    #[command(subcommand)]
+    Workers(Workers),
     /// Look at what owners of failed PDFs would be told, tell it now, and see how that went
     #[command(subcommand)]
     Digest(Digest),
@@ -72,6 +86,8 @@ pub(crate) enum Command {
     Notifications(Notifications),
     /// Say what a failure code means, or why a job is where it is, and what to do about it
     Explain(Explain),
+    /// Say what another retry policy would have made of what has happened; nothing is changed
+    Simulate(Simulate),
     /// See the settings, check them, or write a file to start from
     #[command(subcommand)]
     Config(Config),

@@ -1,6 +1,7 @@
 //! Which server commands talk to: the one that `REDRIVE_URL` names, or the one that runs on this data folder.
 
 use redrive_api::client::{Client, ClientError};
+use redrive_model::Code;
 use url::Url;
 
 use crate::exit::{Exit, Stop};
@@ -64,6 +65,20 @@ impl From<ClientError> for Stop {
             },
             _ => Exit::Failed,
         };
-        Self::new(exit, error.to_string())
+        Self::new(exit, words(&error))
     }
+}
+
+/// What happened, what we do, what you can do.
+fn words(error: &ClientError) -> String {
+    let ClientError::Refused(problem) = error else { return error.to_string() };
+    let Some(entry) = Code::parse(&problem.code).map(Code::entry) else { return error.to_string() };
+    let next = match problem.status {
+        // The registry speaks to whoever has a browser.
+        401 => "Set OPERATOR_TOKEN to the token of that server.",
+        _ => entry.what_you_can_do,
+    };
+    let said = error.to_string();
+    let done = if said.contains(entry.what_we_do) { "" } else { entry.what_we_do };
+    [said.trim(), done, next].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }

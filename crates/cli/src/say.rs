@@ -1,7 +1,8 @@
-//! Answers on stdout. A reader that has seen enough (`| head`) ends the command and is no failure.
+//! Answers on stdout, messages on stderr. A reader that has seen enough (`| head`) ends the command and is no failure.
 
 use std::io::{ErrorKind, Write, stdout};
 
+use redrive_model::text::one_line_chars;
 use serde::Serialize;
 
 use crate::exit::{Exit, Stop};
@@ -12,6 +13,31 @@ pub(crate) fn line(text: &str) -> Result<(), Stop> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         written => Ok(written?),
     }
+}
+
+/// A row's last words are cut, so that a row is no wider than this.
+const WIDE: usize = 80;
+
+/// One row of a table, and words of others at its end, as far as a narrow terminal has room for them.
+pub(crate) fn row(row: &str, words: &str) -> Result<(), Stop> {
+    let room = WIDE.saturating_sub(row.chars().count() + 2);
+    let words = if room < 4 { String::new() } else { one_line_chars(words, room) };
+    line(format!("{row}  {words}").trim_end())
+}
+
+/// What is known of one thing, a line each; what is not known is a dash.
+pub(crate) fn facts(facts: &[(&str, Option<String>)]) -> Result<(), Stop> {
+    for (name, value) in facts {
+        let value = value.as_deref().filter(|value| !value.is_empty()).unwrap_or("-");
+        line(&format!("{name:<10} {value}"))?;
+    }
+    Ok(())
+}
+
+/// A message.
+#[expect(clippy::print_stderr, reason = "a command's messages go to stderr")]
+pub(crate) fn note(text: &str) {
+    eprintln!("redrive: {text}");
 }
 
 /// One line of the answer, as a JSON object.

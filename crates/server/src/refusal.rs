@@ -110,9 +110,20 @@ impl From<EngineError> for Refusal {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Store(error) => error.into(),
+            // Why something cannot be done as things are is said in words of ours; of other codes a handler may have said them.
+            EngineError::Refused { code: Code::ConflictState, reason } => {
+                Self::new(Code::ConflictState, sentence(&reason))
+            }
             error => Self::of(error.code(), &error),
         }
     }
+}
+
+/// Words as a sentence.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 impl From<BlobError> for Refusal {
@@ -168,6 +179,14 @@ mod tests {
         for refusal in [Refusal::from(store), Refusal::from(blob)] {
             assert!(!format!("{:?}", refusal.0).contains("secret"), "{refusal:?}");
         }
+    }
+
+    #[test]
+    fn a_conflict_says_with_what_and_other_words_of_handlers_stay_inside() {
+        let refused =
+            |code| Refusal::from(EngineError::Refused { code, reason: "replay 7 has ended".into() });
+        assert_eq!(refused(Code::ConflictState).problem().detail, "Replay 7 has ended.");
+        assert!(!refused(Code::Expired).problem().detail.contains("has ended"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Dead letters: pages of them, one, and all of them as a stream.
+//! Dead letters: pages of them, one, all of them as a stream; started again, or not wanted.
 
 use reqwest::Method;
 use reqwest::header::ACCEPT;
 
 use super::{Client, Download, QUICK, Result, read};
-use crate::{DeadLetter, DeadLetterList, DeadQuery};
+use crate::{Because, DeadLetter, DeadLetterList, DeadQuery, Job, JobReply};
 
 impl Client {
     /// One page of dead letters, newest first.
@@ -23,5 +23,16 @@ impl Client {
     pub async fn export_dead_letters(&self, wanted: &DeadQuery, form: &str) -> Result<Download> {
         let request = self.request(Method::GET, &["api", "dead-letters"]).query(wanted).header(ACCEPT, form);
         Ok(Download(self.send(request).await?))
+    }
+
+    /// Starts the job of a dead letter again.
+    pub async fn replay_letter(&self, offset: &str, why: &Because) -> Result<Job> {
+        let reply: JobReply = self.tell(&["api", "dead-letters", offset, "replay"], why).await?;
+        Ok(reply.job)
+    }
+
+    /// Marks a dead letter as not wanted.
+    pub async fn discard_letter(&self, offset: &str, why: &Because) -> Result<DeadLetter> {
+        self.tell(&["api", "dead-letters", offset, "discard"], why).await
     }
 }

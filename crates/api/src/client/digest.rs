@@ -1,10 +1,8 @@
 //! Digests, who gets them, and how they went.
 
-use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, RequestBuilder};
-use serde::Serialize;
+use reqwest::Method;
 
-use super::{Client, ClientError, QUICK, Result, read};
+use super::{Client, QUICK, Result, read, with_json};
 use crate::{DeliveryList, DigestReply, DigestRequest, Notification, NotificationList, WhichNotification};
 
 impl Client {
@@ -37,9 +35,4 @@ impl Client {
         let request = request.query(&cursor.map(|cursor| [("cursor", cursor)])).timeout(QUICK);
         read(self.send(request).await?).await
     }
-}
-
-fn with_json(request: RequestBuilder, body: &impl Serialize) -> Result<RequestBuilder> {
-    let body = serde_json::to_vec(body).map_err(|error| ClientError::Answer(error.to_string()))?;
-    Ok(request.header(CONTENT_TYPE, "application/json").body(body))
 }

@@ -1,9 +1,8 @@
 //! The folder or bucket of people.
 
 use reqwest::Method;
-use reqwest::header::CONTENT_TYPE;
 
-use super::{Client, QUICK, Result, read};
+use super::{Client, QUICK, Result, read, with_json};
 use crate::{
     DocumentHistory, DocumentList, DocumentQuery, FailureRecordList, InFlightCleared, IntakeSettings,
     IntakeStatus, RecordQuery, ReportAsked,
@@ -17,10 +16,8 @@ impl Client {
 
     /// Changes what can be changed while everything runs; answers how intake is then.
     pub async fn set_intake(&self, settings: &IntakeSettings) -> Result<IntakeStatus> {
-        let body = serde_json::to_vec(settings).unwrap_or_default();
-        let request = self.request(Method::PUT, &["api", "intake", "settings"]);
-        let request = request.header(CONTENT_TYPE, "application/json").body(body).timeout(QUICK);
-        read(self.send(request).await?).await
+        let request = self.request(Method::PUT, &["api", "intake", "settings"]).timeout(QUICK);
+        read(self.send(with_json(request, settings)?).await?).await
     }
 
     /// Gives places back that are taken for nothing.

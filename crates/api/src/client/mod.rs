@@ -4,17 +4,19 @@
 //! holds a URL: it may hold a password.
 
 mod dead;
+mod desk;
 mod digest;
 mod error;
 mod events;
 mod fetch;
 mod intake;
+mod replays;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -154,6 +156,12 @@ impl Client {
         read::<JobReply>(self.send(request).await?).await.map(|reply| reply.job)
     }
 
+    /// Acts at a path and says why.
+    async fn tell<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> Result<T> {
+        let request = self.request(Method::POST, path).timeout(QUICK);
+        read(self.send(with_json(request, body)?).await?).await
+    }
+
     async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
         read(self.send(self.request(Method::GET, path).timeout(QUICK)).await?).await
     }
@@ -204,6 +212,12 @@ impl Download {
         let tag = self.0.headers().get(reqwest::header::ETAG)?.to_str().ok()?;
         Some(tag.trim_matches('"').to_owned())
     }
+}
+
+/// The request with a body of JSON.
+fn with_json(request: RequestBuilder, body: &impl Serialize) -> Result<RequestBuilder> {
+    let body = serde_json::to_vec(body).map_err(|error| ClientError::Answer(error.to_string()))?;
+    Ok(request.header(CONTENT_TYPE, "application/json").body(body))
 }
 
 async fn read<T: DeserializeOwned>(response: Response) -> Result<T> {

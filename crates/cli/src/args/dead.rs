@@ -47,13 +47,36 @@ pub(crate) enum Dead {
         #[command(flatten)]
         flags: Flags<CLIENT>,
     },
+    /// Start dead letters again: single ones at once, many as a replay that is counted first and watches itself
+    Replay(Box<ReplayDead>),
+    /// Mark dead letters as not wanted; they stay, and are found by `--state discarded`
+    Discard {
+        /// Their offsets
+        #[arg(required = true, value_name = "OFFSET")]
+        offsets: Vec<String>,
+        /// Only show them
+        #[arg(long)]
+        dry_run: bool,
+        /// Why, for the audit trail
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        /// Print one JSON object per dead letter
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
 }
 
 impl Dead {
     /// The settings that were given.
     pub(crate) fn flags(&self) -> &Flags<CLIENT> {
         match self {
-            Self::List { flags, .. } | Self::Show { flags, .. } | Self::Export { flags, .. } => flags,
+            Self::List { flags, .. }
+            | Self::Show { flags, .. }
+            | Self::Export { flags, .. }
+            | Self::Discard { flags, .. } => flags,
+            Self::Replay(replay) => &replay.flags,
         }
     }
 }
@@ -91,4 +114,84 @@ pub(crate) enum Form {
     Json,
     /// Protobuf messages `DeadLetterTask`, each behind its length
     Protobuf,
+}
+
+/// Which dead letters to start again, and how.
+#[derive(Debug, Group)]
+pub(crate) struct ReplayDead {
+    /// Single ones: their offsets
+    #[arg(value_name = "OFFSET", conflicts_with_all = WORDS)]
+    pub(crate) offsets: Vec<String>,
+    #[command(flatten)]
+    pub(crate) which: WhichReplay,
+    /// Only count them
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// So many are tried first, and must have ended before the rest follows; 0 for none [default: 3]
+    #[arg(long, value_name = "N", help_heading = "How many are replayed")]
+    pub(crate) canary: Option<u32>,
+    /// So many per second, at most 500 [default: 5]
+    #[arg(long, value_name = "N", help_heading = "How many are replayed")]
+    pub(crate) rate: Option<u32>,
+    /// Stop when more than this share of those that ended has failed again; 1 never stops [default: 0.2]
+    #[arg(long, value_name = "SHARE", help_heading = "How many are replayed")]
+    pub(crate) stop_share: Option<f64>,
+    /// What people call the replay
+    #[arg(long, value_name = "TEXT", help_heading = "How many are replayed")]
+    pub(crate) name: Option<String>,
+    /// Why, for the audit trail
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Print one JSON object per job or replay; with --dry-run per workload
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags<CLIENT>,
+}
+
+/// The words of [`WhichReplay`]; offsets need none of them.
+const WORDS: [&str; 9] = ["all", "code", "group", "workload", "owner", "target", "search", "since", "until"];
+
+/// Which open dead letters are replayed. Each word narrows it.
+#[derive(Debug, Group)]
+pub(crate) struct WhichReplay {
+    /// All that are open
+    #[arg(long, help_heading = "Which are replayed")]
+    pub(crate) all: bool,
+    /// Only with this code
+    #[arg(long, help_heading = "Which are replayed")]
+    pub(crate) code: Option<String>,
+    /// Only of this failure group
+    #[arg(long, value_name = "FINGERPRINT", help_heading = "Which are replayed")]
+    pub(crate) group: Option<String>,
+    /// Only of this workload
+    #[arg(long, value_name = "NAME", help_heading = "Which are replayed")]
+    pub(crate) workload: Option<String>,
+    /// Only of this owner
+    #[arg(long, help_heading = "Which are replayed")]
+    pub(crate) owner: Option<String>,
+    /// Only of jobs that depend on this target
+    #[arg(long, help_heading = "Which are replayed")]
+    pub(crate) target: Option<String>,
+    /// Only with this text in the message or the label
+    #[arg(long, value_name = "TEXT", help_heading = "Which are replayed")]
+    pub(crate) search: Option<String>,
+    /// Only those that died at or after this instant, for example 2026-01-31T08:00:00Z
+    #[arg(long, value_name = "INSTANT", help_heading = "Which are replayed")]
+    pub(crate) since: Option<String>,
+    /// Only those that died before this instant
+    #[arg(long, value_name = "INSTANT", help_heading = "Which are replayed")]
+    pub(crate) until: Option<String>,
+}
+
+impl WhichReplay {
+    /// Nothing was said, not even that all are meant.
+    pub(crate) fn is_unsaid(&self) -> bool {
+        let Self { all, code, group, workload, owner, target, search, since, until } = self;
+        let words = [code, group, workload, owner, target, search, since, until];
+        !all && words.into_iter().all(Option::is_none)
+    }
 }

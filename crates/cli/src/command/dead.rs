@@ -1,18 +1,22 @@
-//! `redrive dead`: jobs that policy gave up on, as a table, as the API's own JSON, or written out for other systems.
+//! `redrive dead`: jobs that policy gave up on, as a table, as the API's own JSON, or written out for other systems; and not wanted.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use redrive_api::client::{Client, Download};
-use redrive_api::{DeadLetter, DeadQuery, NDJSON, PROTOBUF};
+use redrive_api::{Because, DeadLetter, DeadQuery, NDJSON, PROTOBUF};
 use redrive_model::text::one_line_chars;
 
 use super::asking::{ask, each, pages};
+use super::replaying;
 use crate::args::{Dead, Form, Shared, WhichDead};
 use crate::exit::{Exit, Stop};
 use crate::say;
 
 pub(crate) fn run(shared: &Shared, dead: &Dead) -> Result<(), Stop> {
+    if let Dead::Replay(asked) = dead {
+        replaying::check(asked)?;
+    }
     ask(shared, dead.flags(), async |client| match dead {
         Dead::List { which, limit, json, .. } => {
             let page = async |rows: usize, cursor| {
@@ -27,6 +31,18 @@ pub(crate) fn run(shared: &Shared, dead: &Dead) -> Result<(), Stop> {
         }
         Dead::Export { which, format, out, .. } => {
             export(client, &query(which), *format, out.as_deref()).await
+        }
+        Dead::Replay(asked) => replaying::replay(client, asked).await,
+        Dead::Discard { offsets, dry_run, reason, json, .. } => {
+            let why = Because { reason: reason.clone() };
+            let act = async |offset: &str| {
+                let letter = match dry_run {
+                    true => client.dead_letter(offset).await?,
+                    false => client.discard_letter(offset, &why).await?,
+                };
+                row(&letter, *json)
+            };
+            each(offsets, act).await
         }
     })
 }
@@ -82,16 +98,13 @@ async fn copy(all: &mut Download, to: &mut impl Write) -> Result<(), Written> {
     to.flush().map_err(Written::File)
 }
 
-fn row(letter: &DeadLetter, json: bool) -> Result<(), Stop> {
+pub(super) fn row(letter: &DeadLetter, json: bool) -> Result<(), Stop> {
     if json {
         return say::json(letter);
     }
-    let name = one_line_chars(&letter.task.resource_id, 40);
-    let message = one_line_chars(&letter.failure_message, 80);
-    say::line(&format!(
-        "{:>8}  {:<9} {}  {:<8} {}  {name}  {message}",
-        letter.offset, letter.state, letter.failed_at, letter.workload, letter.failure_code
-    ))
+    let DeadLetter { offset, state, failed_at, workload, failure_code, .. } = letter;
+    let row = format!("{offset:>6}  {state:<9} {failed_at:.0}  {workload:<7}  {failure_code}");
+    say::row(&row, &format!("{}  {}", letter.task.resource_id, letter.failure_message))
 }
 
 fn show(letter: &DeadLetter, json: bool) -> Result<(), Stop> {

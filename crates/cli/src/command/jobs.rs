@@ -88,7 +88,7 @@ fn tell(event: &Event, json: bool) -> Result<(), Stop> {
     say::line(&format!("{}  {job}  {:<10} attempt {} {code}", event.at, event.r#type, event.attempt))
 }
 
-fn row(job: &Job, json: bool) -> Result<(), Stop> {
+pub(super) fn row(job: &Job, json: bool) -> Result<(), Stop> {
     if json {
         return say::json(job);
     }

@@ -10,7 +10,7 @@ use crate::process::redrive;
 use crate::running::{Running, wait_for};
 
 /// A server on which so many files could not be converted.
-fn with_dead(data: &Path, n: u32) -> Running {
+pub(crate) fn with_dead(data: &Path, n: u32) -> Running {
     let server = Running::serve(data, &[]);
     for n in 0..n {
         let file = format!("%PDF-1.7\nnothing {n}\ntrailer\n");

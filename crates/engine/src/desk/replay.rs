@@ -15,7 +15,7 @@ pub use view::{Replay, ReplayPhase, Skipped};
 
 use redrive_model::dedupe::DedupeKey;
 use redrive_model::{Code, JobId, ReplayId, WorkloadName};
-use redrive_store::{NewJob, PageRequest};
+use redrive_store::{JobRow, NewJob, PageRequest};
 
 use super::By;
 use crate::{Engine, EngineError, Result};
@@ -69,39 +69,48 @@ impl Engine {
         self.acted(by, "replay.start", subject, act, |id| format!("replay {id}")).await
     }
 
-    /// Stops taking further dead letters until it is resumed. What was started goes on.
+    /// Stops taking further dead letters until it is resumed. What was started goes on. Refused when it has ended: a pause is of
+    /// its workload, and would stop the one after it.
     pub async fn pause_replay(&self, id: ReplayId, by: &By) -> Result<()> {
-        let name = self.replay_job(id).await?;
+        let name = self.live_replay(id).await?;
         let act = async { Ok(self.store().pause(Some(&name), by.actor()).await?) };
         self.acted(by, "replay.pause", format!("replay {id}"), act, |()| "paused".into()).await
     }
 
-    /// Goes on.
+    /// Goes on. Refused when it has ended.
     pub async fn resume_replay(&self, id: ReplayId, by: &By) -> Result<()> {
-        let name = self.replay_job(id).await?;
+        let name = self.live_replay(id).await?;
         let act = async { Ok(self.store().resume(Some(&name)).await?) };
         self.acted(by, "replay.resume", format!("replay {id}"), act, |()| "resumed".into()).await
     }
 
     /// Ends a replay. What was started goes on; the rest stays among the dead letters.
     pub async fn cancel_replay(&self, id: ReplayId, by: &By) -> Result<()> {
-        let name = self.replay_job(id).await?;
+        let name = self.replay_job(id).await?.workload;
         let act = async {
             let acted = self.store().cancel(vec![JobId::from_uuid(id.as_uuid())], None).await?;
-            self.store().resume(Some(&name)).await?;
             match acted.first() {
-                Some(redrive_store::Acted::Done) => Ok(()),
-                _ => Err(EngineError::refused(Code::ConflictState, format!("replay {id} has ended already"))),
+                Some(redrive_store::Acted::Done) => Ok(self.store().resume(Some(&name)).await?),
+                _ => Err(has_ended(id)),
             }
         };
         self.acted(by, "replay.cancel", format!("replay {id}"), act, |()| "cancelled".into()).await
     }
 
-    /// The workload of a replay that is there.
-    async fn replay_job(&self, id: ReplayId) -> Result<WorkloadName> {
+    /// The workload of a replay that goes on.
+    async fn live_replay(&self, id: ReplayId) -> Result<WorkloadName> {
+        let row = self.replay_job(id).await?;
+        if row.state.is_terminal() { Err(has_ended(id)) } else { Ok(row.workload) }
+    }
+
+    /// The job of a replay that is there.
+    async fn replay_job(&self, id: ReplayId) -> Result<JobRow> {
         let row = self.store().job(JobId::from_uuid(id.as_uuid())).await?;
-        row.map(|row| row.workload)
-            .filter(|name| name.as_str().starts_with(PREFIX))
+        row.filter(|row| row.workload.as_str().starts_with(PREFIX))
             .ok_or_else(|| EngineError::refused(Code::NotFound, format!("there is no replay {id}")))
     }
+}
+
+fn has_ended(id: ReplayId) -> EngineError {
+    EngineError::refused(Code::ConflictState, format!("replay {id} has ended already"))
 }

@@ -172,6 +172,28 @@ async fn one_at_a_time_paused_resumed_and_cancelled() {
     running.drain().await;
 }
 
+/// A pause is of a workload's replays: said of one that has ended it would stop the one after it, and a resume would let a paused one go.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_of_a_replay_that_has_ended_changes_nothing_of_the_next() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 6).await;
+    switch.heal();
+    let first = engine.start_replay(NewReplay { rate: 1, ..all() }, &ann()).await.unwrap();
+    engine.cancel_replay(first, &ann()).await.unwrap();
+    until(&engine, first, ReplayPhase::Cancelled).await;
+    let next = engine.start_replay(NewReplay { rate: 1, ..all() }, &ann()).await.unwrap();
+    assert_eq!(engine.pause_replay(first, &ann()).await.unwrap_err().code(), Code::ConflictState);
+    assert!(!engine.replay(next).await.unwrap().unwrap().paused);
+    engine.pause_replay(next, &ann()).await.unwrap();
+    assert_eq!(engine.resume_replay(first, &ann()).await.unwrap_err().code(), Code::ConflictState);
+    assert_eq!(engine.cancel_replay(first, &ann()).await.unwrap_err().code(), Code::ConflictState);
+    assert!(engine.replay(next).await.unwrap().unwrap().paused);
+    running.drain().await;
+}
+
 /// The process that replays ends in the middle: another goes on, and every letter is taken once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_process_goes_on_after_a_crash() {

@@ -119,7 +119,8 @@ pub(crate) async fn one(
 /// Takes no further dead letters until it is resumed. What was started goes on.
 #[utoipa::path(post, path = "/api/replays/{id}/pause", tag = "operators", params(("id" = String, Path, description = "The replay")), request_body = Option<Because>, responses(
     (status = 200, body = Replay),
-    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json")))]
+    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "CONFLICT_STATE: it has ended", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn pause(
     State(app): State<App>,
     operator: Operator,
@@ -132,7 +133,8 @@ pub(crate) async fn pause(
 /// Goes on.
 #[utoipa::path(post, path = "/api/replays/{id}/resume", tag = "operators", params(("id" = String, Path, description = "The replay")), request_body = Option<Because>, responses(
     (status = 200, body = Replay),
-    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json")))]
+    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "CONFLICT_STATE: it has ended", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn resume(
     State(app): State<App>,
     operator: Operator,

@@ -1,0 +1,45 @@
+//! Replays: counted, started, watched, paused, ended.
+
+use reqwest::Method;
+
+use super::{Client, QUICK, Result, read};
+use crate::{Because, Matching, NewReplay, Replay, ReplayList};
+
+impl Client {
+    /// How many dead letters a replay would take. Nothing is started, whatever it says.
+    pub async fn count_replay(&self, new: &NewReplay) -> Result<Matching> {
+        self.tell(&["api", "replays"], &NewReplay { dry_run: true, ..new.clone() }).await
+    }
+
+    /// Starts a replay.
+    pub async fn start_replay(&self, new: &NewReplay) -> Result<Replay> {
+        self.tell(&["api", "replays"], &NewReplay { dry_run: false, ..new.clone() }).await
+    }
+
+    /// The replays of a workload, or of all, newest first.
+    pub async fn replays(&self, workload: Option<&str>) -> Result<ReplayList> {
+        let request = self.request(Method::GET, &["api", "replays"]);
+        let request = request.query(&workload.map(|name| [("workload", name)])).timeout(QUICK);
+        read(self.send(request).await?).await
+    }
+
+    /// How a replay is.
+    pub async fn replay(&self, id: &str) -> Result<Replay> {
+        self.get(&["api", "replays", id]).await
+    }
+
+    /// Takes no further dead letters until it is resumed.
+    pub async fn pause_replay(&self, id: &str, why: &Because) -> Result<Replay> {
+        self.tell(&["api", "replays", id, "pause"], why).await
+    }
+
+    /// Goes on.
+    pub async fn resume_replay(&self, id: &str, why: &Because) -> Result<Replay> {
+        self.tell(&["api", "replays", id, "resume"], why).await
+    }
+
+    /// Ends it.
+    pub async fn cancel_replay(&self, id: &str, why: &Because) -> Result<Replay> {
+        self.tell(&["api", "replays", id, "cancel"], why).await
+    }
+}
