@@ -87,11 +87,12 @@ impl Desk {
         reason: Option<String>,
     ) -> Result<(), Refusal> {
         let by = by(operator, reason);
-        Ok(match turn {
-            Turn::Pause => self.engine.pause_replay(id, &by).await?,
-            Turn::Resume => self.engine.resume_replay(id, &by).await?,
-            Turn::Cancel => self.engine.cancel_replay(id, &by).await?,
-        })
+        let turned = match turn {
+            Turn::Pause => self.engine.pause_replay(id, &by).await,
+            Turn::Resume => self.engine.resume_replay(id, &by).await,
+            Turn::Cancel => self.engine.cancel_replay(id, &by).await,
+        };
+        turned.map_err(Refusal::from)
     }
 
     // --- groups ------------------------------------------------------------------------------------------------
