@@ -28,6 +28,8 @@ pub(crate) struct Bench {
     pub(crate) pages_per_part: u32,
     pub(crate) mapping: Option<String>,
     pub(crate) command: Option<Command>,
+    /// Between two looks.
+    pub(crate) interval: Duration,
     gateway: Gateway,
     home: tempfile::TempDir,
 }
@@ -54,6 +56,7 @@ impl Bench {
             pages_per_part: 50,
             mapping: None,
             command: None,
+            interval: Duration::from_millis(200),
             gateway,
             home,
         }
@@ -87,7 +90,7 @@ impl Bench {
         engine.register(Analyst::new(self.store.clone(), mover.clone(), gateway, self.policy()));
         engine.projector("intake.cleaner", Cleaner::new(engine.clone(), mover.clone())).await.unwrap();
         let queue = QueueOptions {
-            interval: Duration::from_millis(200),
+            interval: self.interval,
             max_in_flight: 10,
             settle: Duration::ZERO,
             targets: Vec::new(),

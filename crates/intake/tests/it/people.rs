@@ -53,22 +53,44 @@ async fn a_file_that_a_person_took_away_is_on_record_and_is_not_tried_again() {
     running.drain().await;
 }
 
+/// What the last look found.
+async fn seen(bench: &Bench) -> Seen {
+    let queue = WorkloadName::new("intake.queue").unwrap();
+    let filter = JobFilter { workload: Some(queue), ..JobFilter::default() };
+    let page = PageRequest { limit: 1, cursor: None };
+    let row = bench.store.jobs(filter, page).await.unwrap().rows.remove(0);
+    let state = bench.store.payload(row.id).await.unwrap().and_then(|payload| payload.state);
+    state.and_then(|state| serde_json::from_slice(&state).ok()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn what_was_taken_no_longer_counts_as_lying_in_the_queue_though_nobody_looks_again() {
+    let gateway = FakeGateway::start([Say::Xml]).await;
+    let mut bench = Bench::new(&gateway.url).await;
+    bench.interval = std::time::Duration::from_secs(600);
+    let running = bench.start().await;
+    // As `mv` does it, one after the other: each is one thing to look at, and what goes is none.
+    std::fs::create_dir_all(bench.at("queue")).unwrap();
+    for n in 1..=3 {
+        bench.put("draft", PDF);
+        std::fs::rename(bench.at("draft"), bench.at(&format!("queue/{n}.pdf"))).unwrap();
+        bench.until_stage(Stage::Done, n).await;
+    }
+    bench.until("nothing lies there", async |bench| seen(bench).await.lie == 0).await;
+    running.drain().await;
+}
+
 #[tokio::test]
 async fn nothing_is_taken_while_intake_is_paused() {
     let gateway = FakeGateway::start([Say::Xml]).await;
     let bench = Bench::new(&gateway.url).await;
     bench.put("queue/a.pdf", PDF);
-    let (intake, queue) = (WorkloadName::new("intake").unwrap(), WorkloadName::new("intake.queue").unwrap());
+    let intake = WorkloadName::new("intake").unwrap();
     bench.store.pause(Some(&intake), "test").await.unwrap();
     let running = bench.start().await;
     bench
         .until("the look says why", async |bench| {
-            let filter = JobFilter { workload: Some(queue.clone()), ..JobFilter::default() };
-            let page = PageRequest { limit: 1, cursor: None };
-            let row = bench.store.jobs(filter, page).await.unwrap().rows.remove(0);
-            let state = bench.store.payload(row.id).await.unwrap().and_then(|payload| payload.state);
-            let seen =
-                state.and_then(|state| serde_json::from_slice::<Seen>(&state).ok()).unwrap_or_default();
+            let seen = seen(bench).await;
             seen.lie == 1 && seen.stopped.as_deref() == Some("paused")
         })
         .await;
