@@ -45,12 +45,12 @@ impl Default for Typed {
 
 impl Typed {
     fn replay(&self, group: &Fingerprint) -> Result<NewReplay, Refusal> {
-        let percent = whole("Stop at", &self.stop)?;
+        let percent = whole("Stop when", &self.stop)?;
         if percent > 100 {
-            return Err(Refusal::field("Stop at", "is no share from 0 to 100 %"));
+            return Err(Refusal::field("Stop when", "is no share from 0 to 100 %"));
         }
         Ok(NewReplay {
-            canary: Some(whole("Try first", &self.canary)?),
+            canary: Some(whole("Try so many first", &self.canary)?),
             rate_per_sec: Some(whole("Then per second", &self.rate)?),
             stop_at_failure_share: Some(f64::from(percent) / 100.0),
             reason: query::given(Some(self.reason.clone())),
@@ -168,12 +168,11 @@ fn acts(group: &Group) -> Markup {
 
 /// How many it is, and how they are started again: a few first, then the rest, and an end when too many fail again.
 fn dialog(group: &Fingerprint, waiting: u64, typed: &Typed, flaw: Option<&str>) -> Markup {
-    let field = |id: &str, label: &str, value: &str, max: &str, after: &str| {
+    let field = |id: &str, label: &str, value: &str, max: &str| {
         html! {
             div {
                 label for=(id) { (label) }
                 input id=(id) name=(id) type="number" min="0" max=(max) required value=(value) inputmode="numeric";
-                " " span.fine { (after) }
             }
         }
     };
@@ -183,10 +182,11 @@ fn dialog(group: &Fingerprint, waiting: u64, typed: &Typed, flaw: Option<&str>) 
             @if waiting == 0 && flaw.is_none() {
                 p.fine { "Nothing waits: there is nothing to replay." }
             } @else {
+                p.fine { "A few are tried first; when they end well the rest follows. It stops by itself when too many fail again." }
                 form.add method="post" action={ "/dead/" (group) "/replay" } {
-                    (field("canary", "Try first", &typed.canary, "100000", "before the others; 0 for none"))
-                    (field("rate", "Then per second", &typed.rate, "500", "at most 500"))
-                    (field("stop", "Stop at", &typed.stop, "100", "% that fail again"))
+                    (field("canary", "Try so many first", &typed.canary, "100000"))
+                    (field("rate", "Then per second", &typed.rate, "500"))
+                    (field("stop", "Stop when so many % fail again", &typed.stop, "100"))
                     (reason("reason", &typed.reason))
                     button { "Replay " (number(waiting)) @if waiting == 1 { " job" } @else { " jobs" } }
                     @if let Some(flaw) = flaw { p.why role="alert" { "Nothing was started: " (flaw) } }

@@ -42,7 +42,7 @@ fn piece(asked: &GroupQuery, list: &GroupList) -> Markup {
         section #groups hx-get=(address(asked, state, asked.cursor.as_deref())) hx-trigger="every 2s" hx-swap="outerMorph" {
             h1 { "Dead letters" }
             p.lead { "Jobs that were given up wait here, by cause, until somebody replays or discards them. Nothing is lost meanwhile." }
-            nav.filters aria-label="Where people are with it" {
+            nav.tabs aria-label="Where people are with it" {
                 @for (word, text) in STATES {
                     a href=(address(asked, word, None)) aria-current=[(word == state).then_some("true")] { (text) }
                 }

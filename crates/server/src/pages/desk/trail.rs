@@ -26,7 +26,7 @@ pub(in crate::pages) async fn page(
         @if list.acts.is_empty() {
             div.empty { p { "Nobody did anything yet." } }
         } @else {
-            table.plain-table.stacks {
+            table.plain-table.stacks.trail {
                 thead {
                     tr {
                         th scope="col" { "When" } th scope="col" { "Who" } th scope="col" { "What" }

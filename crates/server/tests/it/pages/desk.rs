@@ -17,7 +17,7 @@ async fn from_the_cause_to_a_replay_that_is_done() {
     let (_world, mut operator) = refused(3).await;
     let list = visit(&mut operator, "/dead?state=new").await;
     assert_eq!(list.text("tbody td[data-of=Waiting]"), "3");
-    assert_eq!(list.text("nav.filters a[aria-current=true]"), "New");
+    assert_eq!(list.text("nav.tabs a[aria-current=true]"), "New");
     let cause = cause(&mut operator).await;
     let page = visit(&mut operator, &cause).await;
     assert_eq!(page.text("#replay button"), "Replay 3 jobs");
@@ -49,11 +49,14 @@ async fn a_replay_that_cannot_be_meant_is_shown_again_with_what_was_typed() {
     let (_world, mut operator) = refused(1).await;
     let cause = cause(&mut operator).await;
     for (fields, said) in [
-        ("canary=x&rate=5&stop=20&reason=a%3Cb", "Nothing was started: Try first: is no whole number"),
+        (
+            "canary=x&rate=5&stop=20&reason=a%3Cb",
+            "Nothing was started: Try so many first: is no whole number",
+        ),
         ("canary=3&rate=0&stop=20&reason=a%3Cb", "Nothing was started: rate_per_sec: is no number from 1"),
         (
             "canary=3&rate=5&stop=101&reason=a%3Cb",
-            "Nothing was started: Stop at: is no share from 0 to 100 %",
+            "Nothing was started: Stop when: is no share from 0 to 100 %",
         ),
     ] {
         let answer = press(&mut operator, &format!("{cause}/replay"), fields).await;
