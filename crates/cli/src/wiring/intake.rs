@@ -9,7 +9,7 @@ use redrive_convert::{Gateway, TARGET};
 use redrive_engine::{By, Engine};
 use redrive_intake::{
     Analyst, Cleaner, Command, DocumentRetention, Intake, IntakeOptions, Mover, Place as Folder, Queue,
-    QueueOptions,
+    QueueOptions, SETTLE,
 };
 use redrive_server::IntakeParts;
 use redrive_store::intake::IntakeStore;
@@ -22,8 +22,6 @@ use crate::settings::{Intaking, Place, Values};
 const QUEUE: &str = "intake.queue";
 const CLEANER: &str = "intake.cleaner";
 const RETENTION: &str = "intake.retention";
-/// A file in a folder must look the same for so long: copies take their time.
-const SETTLE: Duration = Duration::from_secs(2);
 /// What is nobody's, or has ended unheard, is put right after so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -53,7 +51,7 @@ pub(crate) async fn register(
         // Objects appear whole.
         Location::S3 { .. } => Duration::ZERO,
     };
-    let mover = Mover { shelf: shelf.clone(), store: store.clone() };
+    let mover = Mover::new(shelf.clone(), store.clone());
     let options = IntakeOptions {
         policy: intaking.policy.clone(),
         concurrency: intaking.concurrency,
