@@ -25,7 +25,7 @@ const RETENTION: &str = "intake.retention";
 /// What is nobody's, or has ended unheard, is put right after so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Registers everything that intake needs, and makes its folders.
+/// Registers everything that intake needs, and makes its folders. Answers also the place itself, for whoever writes there too.
 pub(crate) async fn register(
     engine: &Engine,
     store: &Arc<dyn IntakeStore>,
@@ -34,7 +34,7 @@ pub(crate) async fn register(
     max_result: u64,
     every: Duration,
     (place, values): (&Place, &Values),
-) -> Result<IntakeParts, Stop> {
+) -> Result<(IntakeParts, Arc<dyn Shelf>), Stop> {
     let location = &intaking.place;
     let cannot = |error: &dyn std::fmt::Display| {
         Stop::new(Exit::Failed, format!("cannot open INTAKE_URL, {location}: {error}"))
@@ -78,13 +78,14 @@ pub(crate) async fn register(
     engine.permanent(QUEUE, Queue::new(engine.clone(), mover, queue)).await.map_err(engine_stop)?;
     let retention = DocumentRetention::new(engine.store().clone(), store.clone(), every);
     engine.permanent(RETENTION, retention).await.map_err(engine_stop)?;
-    Ok(IntakeParts {
+    let parts = IntakeParts {
         store: store.clone(),
         root: shelf.root().to_owned(),
         max_retries: intaking.max_retries,
         max_in_flight: intaking.max_in_flight,
         interval: intaking.interval,
-    })
+    };
+    Ok((parts, shelf))
 }
 
 fn command(intaking: &Intaking) -> Result<Option<Command>, Stop> {
