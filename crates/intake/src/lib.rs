@@ -31,7 +31,7 @@ pub use input::{Document, document_id};
 pub use layout::{Place, is_wanted, stem};
 pub use mover::{Goal, MoveError, Moved, Mover};
 pub use parts::{Part, PartWork, Range};
-pub use queue::{Queue, QueueOptions, Seen};
+pub use queue::{Queue, QueueOptions, SETTLE, Seen};
 pub use retention::DocumentRetention;
 pub use retries::{MAX_RETRIES, MOST_RETRIES};
 pub use scan::{Look, Scanner};

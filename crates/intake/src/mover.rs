@@ -3,7 +3,8 @@
 //! No lock and no owner: every step can be repeated by anybody, because the shelf says what it found and the rows decide what counts.
 //! The table of what may be found is in `docs/adr/0007-documents-and-moves.md`.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use redrive_blob::shelf::{Meta, Relocated, Shelf, beside};
 use redrive_blob::{BlobError, Key};
@@ -22,6 +23,17 @@ pub struct Mover {
     pub shelf: Arc<dyn Shelf>,
     /// Where that is written down.
     pub store: Arc<dyn IntakeStore>,
+    /// The moves that this process is making now.
+    making: Arc<Mutex<HashSet<i64>>>,
+}
+
+/// A move that is being made, for as long as this lives.
+struct Making(Arc<Mutex<HashSet<i64>>>, i64);
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+    }
 }
 
 /// Where a document is to go.
@@ -84,6 +96,18 @@ impl MoveError {
 }
 
 impl Mover {
+    /// Moves documents of this shelf. All movers of a process are clones of one.
+    #[must_use]
+    pub fn new(shelf: Arc<dyn Shelf>, store: Arc<dyn IntakeStore>) -> Self {
+        Self { shelf, store, making: Arc::default() }
+    }
+
+    /// Nothing when this process is making that move already.
+    fn begin(&self, number: i64) -> Option<Making> {
+        let new = self.making.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
+        new.then(|| Making(Arc::clone(&self.making), number))
+    }
+
     /// Brings a document to a place: finishes what is open, and then makes this move.
     pub async fn bring(&self, goal: Goal<'_>) -> Result<Moved, MoveError> {
         let meta = serde_json::to_string(&goal.meta).ok().filter(|_| !goal.meta.is_empty());
@@ -112,7 +136,12 @@ impl Mover {
     }
 
     /// Makes a move that was written down, and writes down that it was made. Nothing when somebody else was faster.
-    pub async fn finish(&self, mut row: MoveRow) -> Result<Option<Moved>, MoveError> {
+    pub async fn finish(&self, row: MoveRow) -> Result<Option<Moved>, MoveError> {
+        let _making = self.begin(row.number);
+        self.make(row).await
+    }
+
+    async fn make(&self, mut row: MoveRow) -> Result<Option<Moved>, MoveError> {
         let wanted = row.to.clone();
         let mut names = 1;
         loop {
@@ -189,7 +218,8 @@ impl Mover {
         Ok(self.store.end_move(row.number, end).await?.then_some(moved))
     }
 
-    /// Finishes every move that is open. Answers how many were; one that fails is left for the next time.
+    /// Finishes every move that is open and that nobody in this process is making: it would only be made twice at once. Answers how many
+    /// were; one that fails is left for the next time.
     pub async fn reconcile(&self) -> Result<usize, MoveError> {
         let (mut after, mut finished) = (0, 0);
         loop {
@@ -198,7 +228,8 @@ impl Mover {
             after = last.number;
             for row in open {
                 let number = row.number;
-                match self.finish(row).await {
+                let Some(_making) = self.begin(number) else { continue };
+                match self.make(row).await {
                     Ok(moved) => finished += usize::from(moved.is_some()),
                     Err(error) => tracing::warn!(event = "intake.move_left", number, "{error}"),
                 }

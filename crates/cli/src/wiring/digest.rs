@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use redrive_blob::shelf::Shelf;
 use redrive_engine::{By, Engine};
 use redrive_intake::digest::mail::Mailer;
 use redrive_intake::digest::{DigestOptions, Digests, Post};
@@ -15,17 +16,19 @@ use crate::settings::{Digesting, Place, Values};
 /// The schedule's name.
 const NAME: &str = "digest";
 
-/// Registers the digest and its schedule.
+/// Registers the digest and its schedule. What is written as files goes to intake's own place, where that is open.
 pub(crate) async fn register(
     engine: &Engine,
     documents: &Arc<dyn IntakeStore>,
     digesting: &Digesting,
     base: Option<&Url>,
+    shelf: Option<Arc<dyn Shelf>>,
     (place, values): (&Place, &Values),
 ) -> Result<Digests, Stop> {
-    let post = match &digesting.mail {
-        Some(mail) => Post::Mail(Mailer::new(mail.clone())),
-        None => {
+    let post = match (&digesting.mail, shelf) {
+        (Some(mail), _) => Post::Mail(Mailer::new(mail.clone())),
+        (None, Some(shelf)) => Post::Files(shelf.blobs()),
+        (None, None) => {
             let location = &digesting.place;
             let shelf = location.open_shelf(place.data_dir.join("spool"), values.variables()).await;
             let cannot =

@@ -9,7 +9,7 @@ use redrive_convert::{Gateway, TARGET};
 use redrive_engine::{By, Engine};
 use redrive_intake::{
     Analyst, Cleaner, Command, DocumentRetention, Intake, IntakeOptions, Mover, Place as Folder, Queue,
-    QueueOptions,
+    QueueOptions, SETTLE,
 };
 use redrive_server::IntakeParts;
 use redrive_store::intake::IntakeStore;
@@ -22,12 +22,10 @@ use crate::settings::{Intaking, Place, Values};
 const QUEUE: &str = "intake.queue";
 const CLEANER: &str = "intake.cleaner";
 const RETENTION: &str = "intake.retention";
-/// A file in a folder must look the same for so long: copies take their time.
-const SETTLE: Duration = Duration::from_secs(2);
 /// What is nobody's, or has ended unheard, is put right after so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Registers everything that intake needs, and makes its folders.
+/// Registers everything that intake needs, and makes its folders. Answers also the place itself, for whoever writes there too.
 pub(crate) async fn register(
     engine: &Engine,
     store: &Arc<dyn IntakeStore>,
@@ -36,7 +34,7 @@ pub(crate) async fn register(
     max_result: u64,
     every: Duration,
     (place, values): (&Place, &Values),
-) -> Result<IntakeParts, Stop> {
+) -> Result<(IntakeParts, Arc<dyn Shelf>), Stop> {
     let location = &intaking.place;
     let cannot = |error: &dyn std::fmt::Display| {
         Stop::new(Exit::Failed, format!("cannot open INTAKE_URL, {location}: {error}"))
@@ -53,7 +51,7 @@ pub(crate) async fn register(
         // Objects appear whole.
         Location::S3 { .. } => Duration::ZERO,
     };
-    let mover = Mover { shelf: shelf.clone(), store: store.clone() };
+    let mover = Mover::new(shelf.clone(), store.clone());
     let options = IntakeOptions {
         policy: intaking.policy.clone(),
         concurrency: intaking.concurrency,
@@ -80,14 +78,15 @@ pub(crate) async fn register(
     engine.permanent(QUEUE, Queue::new(engine.clone(), mover, queue)).await.map_err(engine_stop)?;
     let retention = DocumentRetention::new(engine.store().clone(), store.clone(), every);
     engine.permanent(RETENTION, retention).await.map_err(engine_stop)?;
-    Ok(IntakeParts {
+    let parts = IntakeParts {
         store: store.clone(),
         place: shelf.blobs(),
         root: shelf.root().to_owned(),
         max_retries: intaking.max_retries,
         max_in_flight: intaking.max_in_flight,
         interval: intaking.interval,
-    })
+    };
+    Ok((parts, shelf))
 }
 
 fn command(intaking: &Intaking) -> Result<Option<Command>, Stop> {

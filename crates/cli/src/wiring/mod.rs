@@ -79,13 +79,14 @@ pub(crate) async fn wire(
         }
         None => None,
     };
+    let (intake, shelf) = intake.unzip();
     if name == "serve" && intake.is_none() {
         intake::forget(&engine).await?;
     }
     let digests = match &serving.digesting {
         Some(digesting) => {
             let base = serving.public_url.as_ref();
-            Some(digest::register(&engine, &documents, digesting, base, (place, values)).await?)
+            Some(digest::register(&engine, &documents, digesting, base, shelf, (place, values)).await?)
         }
         None => None,
     };

@@ -31,6 +31,9 @@ const LATER: Duration = Duration::from_millis(250);
 const GAP: Duration = Duration::from_millis(200);
 const GAPS: u32 = 10;
 
+/// A file in a folder must look the same for so long: copies take their time. People wait for it too.
+pub const SETTLE: Duration = Duration::from_secs(1);
+
 /// How files are taken in.
 #[derive(Debug, Clone)]
 pub struct QueueOptions {
@@ -78,10 +81,13 @@ impl Queue {
         Self { engine, mover, options, scanner, strays: Mutex::default() }
     }
 
-    /// One look, and everything that follows from it. Answers how long nothing is to be done unless something changes.
-    async fn look(&self, ctx: &Context, scanner: &mut Scanner, end: Instant) -> Result<Duration, Failure> {
+    /// One look, and everything that follows from it.
+    async fn look(&self, ctx: &Context, scanner: &mut Scanner, end: Instant) -> Result<Next, Failure> {
+        let began = Instant::now();
         self.reconcile().await?;
         let look = scanner.look(&*self.mover.shelf).await.map_err(|error| error.failure())?;
+        // Only what looking costs: however long it takes to make room, what came meanwhile has waited long enough.
+        let gap = GAP.max(began.elapsed() * GAPS).min(self.options.interval);
         let mut seen = Seen {
             at: Some(self.engine.store().now().await?),
             lie: look.lie,
@@ -117,8 +123,16 @@ impl Queue {
             }
             ctx.save_state(&seen).await?;
         }
-        Ok(if ready.is_empty() { wait } else { Duration::ZERO })
+        Ok(Next { wait: if ready.is_empty() { wait } else { Duration::ZERO }, not_before: began + gap })
     }
+}
+
+/// When the next look is due.
+struct Next {
+    /// After so long, when nothing changes.
+    wait: Duration,
+    /// When something does, not before this.
+    not_before: Instant,
 }
 
 impl Permanent for Queue {
@@ -128,15 +142,12 @@ impl Permanent for Queue {
         let folders: Vec<Key> = folders.into_iter().filter_map(Result::ok).collect();
         let end = Instant::now() + SHIFT;
         while Instant::now() < end && !ctx.is_cancelled() {
-            let began = Instant::now();
-            let wait = self.look(&ctx, &mut scanner, end).await?;
-            let gap = GAP.max(began.elapsed() * GAPS).min(self.options.interval);
+            let next = self.look(&ctx, &mut scanner, end).await?;
             tokio::select! {
-                () = tokio::time::sleep(wait) => {}
+                () = tokio::time::sleep(next.wait) => {}
                 () = self.mover.shelf.changed(&folders) => {
-                    let rest = gap.saturating_sub(began.elapsed()).min(gap);
                     tokio::select! {
-                        () = tokio::time::sleep(rest) => {}
+                        () = tokio::time::sleep_until(next.not_before.min(end)) => {}
                         () = ctx.cancelled() => {}
                     }
                 }

@@ -35,23 +35,25 @@ impl Queue {
         let queue = queues.iter().find(|queue| queue.workload == name);
         let resting = queue.map_or(0, |queue| queue.stats.waiting_retry);
         let in_flight = usize::try_from(live.saturating_sub(resting)).unwrap_or(usize::MAX);
-        if let Some(target) = self.held().await? {
+        if let Some(why) = self.held().await? {
             // A breaker asks by a job: one must be there, or it would never hear that its target is back.
-            let free = usize::from(in_flight == 0);
-            return Ok(Room { free, stopped: Some(format!("{target} does not answer")) });
+            return Ok(Room { free: usize::from(in_flight == 0), stopped: Some(why) });
         }
         Ok(Room { free: self.options.max_in_flight.saturating_sub(in_flight), stopped: None })
     }
 
-    /// The first target that lets nothing through.
+    /// Why the first target that lets nothing through does not.
     async fn held(&self) -> Result<Option<String>, Failure> {
         let store = self.engine.store();
         let now = store.now().await.map_err(unknown)?;
         for name in &self.options.targets {
             let Ok(target) = Target::new(name.clone()) else { continue };
-            let row = store.breaker(&target).await.map_err(unknown)?;
-            if row.is_some_and(|row| row.breaker.gate().blocked_until.is_some_and(|until| until > now)) {
-                return Ok(Some(name.clone()));
+            let Some(row) = store.breaker(&target).await.map_err(unknown)? else { continue };
+            if row.breaker.is_held(now) {
+                return Ok(Some(format!("{name} is held")));
+            }
+            if row.breaker.gate().blocked_until.is_some_and(|until| until > now) {
+                return Ok(Some(format!("{name} does not answer")));
             }
         }
         Ok(None)

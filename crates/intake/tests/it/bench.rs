@@ -1,19 +1,25 @@
-//! A folder of people, a store, and an engine that does everything intake does.
+//! A folder or a bucket of people, a store, and an engine that does everything intake does.
+//!
+//! The store is SQLite in memory, or Postgres where `REDRIVE_TEST_ENGINE_ON` says so.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redrive_blob::shelf::{FolderShelf, Shelf};
+use redrive_blob::S3Settings;
+use redrive_blob::shelf::{BucketShelf, FolderShelf, Shelf};
 use redrive_engine::model::backoff::Backoff;
 use redrive_engine::store::intake::{
     DocumentFilter, DocumentRow, FailureRecord, IntakeStore, RecordFilter, Stage,
 };
-use redrive_engine::store::{PageRequest, Store};
-use redrive_engine::{Engine, Options, Policy, Running};
+use redrive_engine::store::{JobFilter, PageRequest, Store};
+use redrive_engine::{Engine, JobId, Options, Policy, Running, WorkloadName};
 use redrive_gateway_client::{Gateway, GatewayOptions};
 use redrive_intake::{Analyst, Cleaner, Command, Intake, IntakeOptions, Mover, Queue, QueueOptions};
 use url::Url;
+
+use crate::bucket;
 
 pub(crate) const PDF: &[u8] = b"%PDF-1.7 not really, but nobody here reads it\n%%EOF\n";
 const PAGE: PageRequest = PageRequest { limit: 100, cursor: None };
@@ -30,35 +36,80 @@ pub(crate) struct Bench {
     pub(crate) command: Option<Command>,
     /// Between two looks.
     pub(crate) interval: Duration,
+    /// What is needed to process a document.
+    pub(crate) targets: Vec<String>,
     gateway: Gateway,
-    home: tempfile::TempDir,
+    /// Where the files of people are; also those of a bucket, whose server keeps each object as a file.
+    files: PathBuf,
+    _home: tempfile::TempDir,
+}
+
+/// What people's files lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum On {
+    Folder,
+    Bucket,
+}
+
+/// Numbers for those who do not wait long.
+pub(crate) fn quick() -> Options {
+    Options { poll: Duration::from_millis(50), drain: Duration::from_secs(1), ..Options::default() }
+}
+
+async fn stores() -> (Arc<dyn Store>, Arc<dyn IntakeStore>) {
+    if setting("REDRIVE_TEST_ENGINE_ON").as_deref() != Some("postgres") {
+        let sqlite = Arc::new(redrive_store_sqlite::Options::default().in_memory().unwrap());
+        return (sqlite.clone(), sqlite);
+    }
+    let url = setting("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test");
+    static NTH: AtomicUsize = AtomicUsize::new(0);
+    let schema = format!("intake_{}_{}", std::process::id(), NTH.fetch_add(1, Ordering::SeqCst));
+    let postgres = redrive_store_postgres::Options::default().schema(&schema).unwrap().open(&url).await;
+    let postgres = Arc::new(postgres.unwrap());
+    (postgres.clone(), postgres)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test script says here where its servers are")]
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 impl Bench {
     pub(crate) async fn new(gateway: &Url) -> Self {
+        Self::on(On::Folder, gateway).await
+    }
+
+    pub(crate) async fn on(on: On, gateway: &Url) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let sqlite = Arc::new(redrive_store_sqlite::Options::default().in_memory().unwrap());
-        let (store, intake): (Arc<dyn Store>, Arc<dyn IntakeStore>) = (sqlite.clone(), sqlite);
-        let quick =
-            Options { poll: Duration::from_millis(50), drain: Duration::from_secs(1), ..Options::default() };
-        let engine = Engine::new(store.clone(), quick).await.unwrap();
-        let shelf: Arc<dyn Shelf> = Arc::new(FolderShelf::open(home.path()).await.unwrap());
-        let mover = Mover { shelf, store: intake.clone() };
+        let (store, intake) = stores().await;
+        let engine = Engine::new(store.clone(), quick()).await.unwrap();
+        let files = home.path().join("s3/bucket");
+        std::fs::create_dir_all(&files).unwrap();
+        let shelf: Arc<dyn Shelf> = match on {
+            On::Folder => Arc::new(FolderShelf::open(&files).await.unwrap()),
+            On::Bucket => {
+                let vars = bucket::serve(&home.path().join("s3")).await;
+                let settings = S3Settings::new("bucket", None, home.path().join("spool")).with_vars(vars);
+                Arc::new(BucketShelf::open(settings).await.unwrap())
+            }
+        };
+        let mover = Mover::new(shelf, intake.clone());
         let options =
             GatewayOptions { url: gateway.clone(), timeout: Duration::from_secs(30), max_response: 64 << 20 };
-        let (wait, gateway) = (Duration::from_millis(50), Gateway::new(options).unwrap());
         Self {
             store,
             intake,
             mover,
             engine,
-            wait,
+            wait: Duration::from_millis(50),
             pages_per_part: 50,
             mapping: None,
             command: None,
             interval: Duration::from_millis(200),
-            gateway,
-            home,
+            targets: Vec::new(),
+            gateway: Gateway::new(options).unwrap(),
+            files,
+            _home: home,
         }
     }
 
@@ -93,15 +144,22 @@ impl Bench {
             interval: self.interval,
             max_in_flight: 10,
             settle: Duration::ZERO,
-            targets: Vec::new(),
+            targets: self.targets.clone(),
             patience: Duration::from_millis(500),
         };
         engine.permanent("intake.queue", Queue::new(engine.clone(), mover, queue)).await.unwrap();
         engine.start()
     }
 
+    /// The job of the queue processor.
+    pub(crate) async fn queue(&self) -> JobId {
+        let workload = Some(WorkloadName::new("intake.queue").unwrap());
+        let filter = JobFilter { workload, ..JobFilter::default() };
+        self.store.jobs(filter, PAGE).await.unwrap().rows[0].id
+    }
+
     pub(crate) fn at(&self, path: &str) -> PathBuf {
-        self.home.path().join(path)
+        self.files.join(path)
     }
 
     /// As people do it.
@@ -124,7 +182,7 @@ impl Bench {
             }
         }
         let mut files = Vec::new();
-        walk(self.home.path(), self.home.path(), &mut files);
+        walk(&self.files, &self.files, &mut files);
         files.retain(|name| !name.starts_with('.'));
         files.sort();
         files

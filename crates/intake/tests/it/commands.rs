@@ -8,11 +8,15 @@ use redrive_engine::Code;
 use redrive_engine::store::intake::Stage;
 use redrive_intake::{Command, CommandOptions, Noted};
 
-use crate::bench::{Bench, PDF};
+use crate::bench::{Bench, On, PDF};
 use crate::gateway::{FakeGateway, Say};
 
 /// A folder whose documents go through a few lines of shell, and a place for the program's own things.
 async fn bench(gateway: &FakeGateway, lines: &str) -> (Bench, tempfile::TempDir) {
+    bench_on(On::Folder, gateway, lines).await
+}
+
+async fn bench_on(on: On, gateway: &FakeGateway, lines: &str) -> (Bench, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("tool");
     fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
@@ -25,16 +29,22 @@ async fn bench(gateway: &FakeGateway, lines: &str) -> (Bench, tempfile::TempDir)
         scratch: home.path().join("scratch"),
         max_result: 1 << 20,
     };
-    let mut bench = Bench::new(&gateway.url).await;
+    let mut bench = Bench::on(on, &gateway.url).await;
     bench.command = Some(Command::new(options).unwrap());
     (bench, home)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_program_leaves_is_published_with_the_pdf() {
+    for on in [On::Folder, On::Bucket] {
+        published_on(on).await;
+    }
+}
+
+async fn published_on(on: On) {
     let gateway = FakeGateway::start([Say::Xml]).await;
     let lines = r#"cp "$3" "$4/report.txt"; mkdir "$4/pages"; echo 1 > "$4/pages/1.txt""#;
-    let (bench, home) = bench(&gateway, lines).await;
+    let (bench, home) = bench_on(on, &gateway, lines).await;
     bench.put("queue/team/report.pdf", PDF);
     bench.put("result/team/report.txt", b"an older one");
     let running = bench.start().await;
@@ -59,9 +69,15 @@ async fn what_a_program_leaves_is_published_with_the_pdf() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_fails_is_tried_again_and_given_up_with_its_own_words() {
+    for on in [On::Folder, On::Bucket] {
+        failing_on(on).await;
+    }
+}
+
+async fn failing_on(on: On) {
     let gateway = FakeGateway::start([Say::Xml]).await;
     let lines = r#"echo x >> "$2/runs"; echo half > "$4/half"; echo 'no licence' >&2; exit 7"#;
-    let (bench, home) = bench(&gateway, lines).await;
+    let (bench, home) = bench_on(on, &gateway, lines).await;
     bench.put("queue/a.pdf", PDF);
     let running = bench.start().await;
     bench.until_stage(Stage::Failed, 1).await;

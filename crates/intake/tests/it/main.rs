@@ -9,6 +9,8 @@
 )]
 
 mod bench;
+mod breaker;
+mod bucket;
 mod commands;
 mod crashes;
 mod digest;

@@ -8,13 +8,17 @@ use redrive_engine::store::{BatchFilter, DeadFilter, DeadState, JobFilter, JobRo
 use redrive_engine::{By, Code, Engine, Options, WorkloadName};
 use redrive_intake::Noted;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, On, quick};
 use crate::reading::{Fault, ReadingGateway, large, whole};
 
 const PAGE: PageRequest = PageRequest { limit: 100, cursor: None };
 
 async fn bench(gateway: &ReadingGateway, mapping: &str) -> Bench {
-    let mut bench = Bench::new(&gateway.url).await;
+    bench_on(On::Folder, gateway, mapping).await
+}
+
+async fn bench_on(on: On, gateway: &ReadingGateway, mapping: &str) -> Bench {
+    let mut bench = Bench::on(on, &gateway.url).await;
     bench.pages_per_part = 5;
     bench.mapping = Some(mapping.to_owned());
     bench
@@ -36,8 +40,8 @@ async fn open_letters(bench: &Bench) -> Vec<String> {
 async fn a_large_pdf_is_made_in_parts_and_is_what_the_whole_would_be() {
     let gateway = ReadingGateway::start().await;
     let pdf = large(12);
-    for mapping in ["text", "alto"] {
-        let bench = bench(&gateway, mapping).await;
+    for (on, mapping) in [(On::Folder, "text"), (On::Folder, "alto"), (On::Bucket, "text")] {
+        let bench = bench_on(on, &gateway, mapping).await;
         bench.put("queue/team/book.pdf", &pdf);
         let running = bench.start().await;
         bench.until_stage(Stage::Done, 1).await;
@@ -52,7 +56,7 @@ async fn a_large_pdf_is_made_in_parts_and_is_what_the_whole_would_be() {
         assert_eq!(bench.records().await, []);
     }
     let third = [Some((1, 4)), Some((5, 8)), Some((9, 12))];
-    assert_eq!(gateway.asked(), third.into_iter().flat_map(|range| [range, range]).collect::<Vec<_>>());
+    assert_eq!(gateway.asked(), third.into_iter().flat_map(|range| [range; 3]).collect::<Vec<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,9 +85,15 @@ async fn a_part_that_fails_is_the_failure_of_its_documents_run() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_document_whose_part_never_works_is_given_up_and_leaves_nothing_in_temp() {
+    for on in [On::Folder, On::Bucket] {
+        given_up_on(on).await;
+    }
+}
+
+async fn given_up_on(on: On) {
     let gateway = ReadingGateway::start().await;
     gateway.fault(9, Fault::Status(422, 100));
-    let bench = bench(&gateway, "text").await;
+    let bench = bench_on(on, &gateway, "text").await;
     let pdf = large(12);
     bench.put("queue/team/book.pdf", &pdf);
     let running = bench.start().await;
@@ -180,9 +190,7 @@ async fn a_document_goes_on_with_its_parts_in_the_next_process() {
     bench.until("two parts lie in temp", async |bench| bench.files().len() == 3).await;
     running.drain().await;
     gateway.gate.add_permits(10);
-    let quick =
-        Options { poll: Duration::from_millis(50), drain: Duration::from_secs(1), ..Options::default() };
-    bench.engine = Engine::new(bench.store.clone(), quick).await.unwrap();
+    bench.engine = Engine::new(bench.store.clone(), quick()).await.unwrap();
     let running = bench.start().await;
     bench.until_stage(Stage::Done, 1).await;
     running.drain().await;
@@ -190,4 +198,58 @@ async fn a_document_goes_on_with_its_parts_in_the_next_process() {
     assert!(std::fs::read_to_string(bench.at("result/book.xml")).unwrap() == whole(&pdf, "alto"));
     assert_eq!(gateway.asked().len(), 4, "only the part that was stopped was made again");
     assert_eq!(bench.records().await, []);
+}
+
+/// A process that is killed while one part is being made: no release, no last word. The leases run out, the part is made again, and
+/// the parts that were made before are taken as they are.
+#[test]
+fn a_process_that_is_killed_within_a_part_costs_that_part_and_nothing_else() {
+    let runtime =
+        || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let short =
+        || Options { lease_ttl: Duration::from_secs(2), sweep: Duration::from_millis(100), ..quick() };
+    let (outside, pdf) = (runtime(), large(12));
+    for on in [On::Folder, On::Bucket] {
+        let (gateway, mut bench) = outside.block_on(async {
+            let gateway = ReadingGateway::start().await;
+            gateway.fault(5, Fault::Gate);
+            let bench = bench_on(on, &gateway, "text").await;
+            bench.put("queue/team/book.pdf", &pdf);
+            (gateway, bench)
+        });
+        let first = runtime();
+        let running = first.block_on(async {
+            bench.engine = Engine::new(bench.store.clone(), short()).await.unwrap();
+            let running = bench.start().await;
+            let complete = async |bench: &Bench| {
+                parts(bench).await.iter().filter(|part| part.state == State::Complete).count() == 2
+            };
+            bench.until("two parts are made", complete).await;
+            let waits = async |bench: &Bench| {
+                let id = bench.documents().await[0].id;
+                bench.store.job(id).await.unwrap().unwrap().awaits.is_some()
+            };
+            bench.until("its document waits", waits).await;
+            bench.until("the third was asked for", async |_| gateway.asked().len() == 3).await;
+            running
+        });
+        first.shutdown_background();
+        drop(running);
+        outside.block_on(async {
+            gateway.gate.add_permits(10);
+            bench.engine = Engine::new(bench.store.clone(), short()).await.unwrap();
+            let running = bench.start().await;
+            bench.until_stage(Stage::Done, 1).await;
+            running.drain().await;
+            assert_eq!(bench.files(), ["result/team/book.pdf", "result/team/book.xml"], "temp is clean");
+            let made = std::fs::read_to_string(bench.at("result/team/book.xml")).unwrap();
+            assert!(made == whole(&pdf, "text"));
+            let third = gateway.asked().iter().filter(|range| **range == Some((5, 8))).count();
+            assert_eq!((gateway.asked().len(), third), (4, 2));
+            let row = bench.store.job(bench.documents().await[0].id).await.unwrap().unwrap();
+            assert_eq!((row.attempt, row.crashes), (1, 0), "its document did not crash");
+            assert_eq!(bench.records().await, []);
+            assert_eq!(open_letters(&bench).await, Vec::<String>::new());
+        });
+    }
 }

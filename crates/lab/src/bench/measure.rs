@@ -101,3 +101,17 @@ pub fn resident_mib() -> f64 {
         .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok());
     kib.unwrap_or(0.0) / 1024.0
 }
+
+/// What Linux counts processor time in, on every machine.
+const TICKS: f64 = 100.0;
+
+/// Seconds of processor time of this process, and of those that it has waited for.
+#[must_use]
+pub fn processor() -> (f64, f64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    // From the third field on; 14 to 17 are user, system, and both of children.
+    let mut ticks = rest.split_whitespace().skip(11).map(|n| n.parse().unwrap_or(0.0));
+    let mut next = || ticks.next().unwrap_or(0.0) / TICKS;
+    (next() + next(), next() + next())
+}

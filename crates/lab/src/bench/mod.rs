@@ -5,6 +5,7 @@
 //! sides one after the other. The engine's own benchmark is `redrive bench`.
 
 pub mod fetch;
+pub mod intake;
 pub mod measure;
 pub mod ours;
 pub mod raw_postgres;

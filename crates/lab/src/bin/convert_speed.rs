@@ -21,9 +21,8 @@ use clap::Parser;
 use redrive_gateway::cage::{Cage, Outcome, Settings, Task, stopper};
 use redrive_gateway::write::Mapping;
 use redrive_gateway::{http, sample};
+use redrive_lab::bench::measure::processor;
 
-/// What Linux counts processor time in, on every machine.
-const TICKS: f64 = 100.0;
 /// At least this share.
 const PROMISE: f64 = 0.8;
 
@@ -207,15 +206,8 @@ fn whole(program: &Path, pdfs: &Path, place: &Path) -> Result<()> {
 
 /// How long something takes, on the wall and of processors: ours, and of those that we waited for.
 fn timed(work: impl FnOnce() -> Result<()>) -> Result<(f64, f64)> {
-    let (began, before) = (Instant::now(), processor()?);
+    let both = || processor().0 + processor().1;
+    let (began, before) = (Instant::now(), both());
     work()?;
-    Ok((began.elapsed().as_secs_f64(), processor()? - before))
-}
-
-fn processor() -> Result<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let (_, rest) = stat.rsplit_once(')').context("no name")?;
-    // From the third field on; 14 to 17 are user, system, and both of children.
-    let ticks: Vec<f64> = rest.split_whitespace().skip(11).take(4).filter_map(|n| n.parse().ok()).collect();
-    Ok(ticks.iter().sum::<f64>() / TICKS)
+    Ok((began.elapsed().as_secs_f64(), both() - before))
 }

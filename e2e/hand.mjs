@@ -1,0 +1,25 @@
+import { chromium } from "playwright-core";
+const b = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox","--disable-gpu","--disable-background-networking"] });
+const c = await b.newContext({ viewport: { width: 1000, height: 760 }, baseURL: "http://127.0.0.1:18877" });
+const p = await c.newPage();
+p.on("console", m => { if (m.type() === "error") console.log("console", m.text()); });
+await p.goto("http://127.0.0.1:18877/sign-in?code=c62c05efb093f105c1c7ffd2e4dd386a");
+const go = async () => { for (const f of await p.locator("form button, a.button").all()) {} };
+await p.screenshot({ path: "/tmp/hand/signin.png" });
+const btn = p.locator("main form button"); if (await btn.count()) await btn.first().click();
+await p.goto("/dead"); await p.screenshot({ path: "/tmp/hand/dead.png", fullPage: true });
+await p.locator("tbody th a").first().click(); await p.waitForLoadState(); await p.screenshot({ path: "/tmp/hand/group.png", fullPage: true });
+await p.getByLabel("Reason").fill("trying again"); await p.getByRole("button", { name: /Replay \d/ }).click(); await p.waitForLoadState();
+await p.screenshot({ path: "/tmp/hand/replay1.png", fullPage: true });
+await p.waitForTimeout(6000); await p.screenshot({ path: "/tmp/hand/replay2.png", fullPage: true });
+await p.goto("/replays"); await p.screenshot({ path: "/tmp/hand/replays.png", fullPage: true });
+await p.goto("/breakers"); await p.getByLabel("Target").fill("gateway"); await p.getByLabel("Reason").fill("maintenance"); await p.getByRole("button", { name: "Hold", exact: true }).last().click(); await p.waitForLoadState();
+await p.screenshot({ path: "/tmp/hand/breakers.png", fullPage: true });
+await p.getByRole("button", { name: /Let go gateway/ }).click();
+await p.goto("/workers"); await p.screenshot({ path: "/tmp/hand/workers.png", fullPage: true });
+await p.goto("/audit"); await p.screenshot({ path: "/tmp/hand/audit.png", fullPage: true });
+const d = await b.newContext({ viewport: { width: 320, height: 700 }, baseURL: "http://127.0.0.1:18877", colorScheme: "dark", storageState: await c.storageState() });
+const q = await d.newPage();
+for (const [n,u] of [["dead","/dead"],["breakers","/breakers"],["audit","/audit"]]) { await q.goto(u); await q.screenshot({ path: "/tmp/hand/s-"+n+".png", fullPage: true }); }
+await q.goto(await (async()=>{await p.goto("/dead"); return p.locator("tbody th a").first().getAttribute("href");})()); await q.screenshot({ path: "/tmp/hand/s-group.png", fullPage: true });
+await b.close();
