@@ -90,8 +90,11 @@ pub struct Worker {
     pub name: String,
     /// Which build it runs.
     pub build: String,
-    /// alive, draining or gone.
+    /// alive, draining (it takes no new work) or gone.
     pub state: String,
+    /// Somebody wants it drained. It hears of that with its next heartbeat, and its state says when it has.
+    #[serde(default)]
+    pub drain_wanted: bool,
     /// How much it can run at once.
     pub concurrency: u32,
     /// Leases that it holds now.
@@ -102,6 +105,17 @@ pub struct Worker {
     /// When it was last seen.
     #[schema(value_type = String, format = DateTime)]
     pub seen_at: Timestamp,
+}
+
+/// Wants a worker to take no new work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DrainWorker {
+    /// It is not wanted any more: the worker takes new work again.
+    pub cancel: bool,
+    /// Why, for the audit trail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// One page of what people did, newest first.

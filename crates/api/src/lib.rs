@@ -27,8 +27,8 @@ pub use dead::{
     StorageHint, TaskAttributes,
 };
 pub use desk::{
-    Act, ActList, Because, BreakerDetail, BreakerList, HoldTarget, Simulate, Simulated, TargetHold,
-    TriedPolicy, Worker, WorkerList,
+    Act, ActList, Because, BreakerDetail, BreakerList, DrainWorker, HoldTarget, Simulate, Simulated,
+    TargetHold, TriedPolicy, Worker, WorkerList,
 };
 pub use digest::{
     Delivery, DeliveryList, DigestReply, DigestRequest, Notification, NotificationList, OwnerDigest,

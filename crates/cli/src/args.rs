@@ -75,7 +75,7 @@ pub(crate) enum Command {
     /// Look at the targets that jobs depend on, hold them and let them go
     #[command(subcommand)]
     Breakers(Breakers),
-    /// Look at the processes that run jobs
+    /// Look at the processes that run jobs, and have them take no new work
     #[command(subcommand)]
     Workers(Workers),
     /// Look at what owners of failed PDFs would be told, tell it now, and see how that went

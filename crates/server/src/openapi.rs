@@ -61,6 +61,7 @@ use crate::routes::{Access, RouteInfo};
         crate::desk::replays::resume,
         crate::desk::replays::start,
         crate::desk::simulate::simulate,
+        crate::desk::workers::drain,
         crate::desk::workers::list,
         crate::dead::list,
         crate::dead::one,

@@ -136,6 +136,7 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/breakers/{target}/hold", Operator, act, post(breakers::hold)),
         row(Method::POST, "/api/breakers/{target}/release", Operator, act, post(breakers::release)),
         row(Method::GET, "/api/workers", Operator, look, get(workers::list)),
+        row(Method::POST, "/api/workers/{id}/drain", Operator, act, post(workers::drain)),
         slow(row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate))),
         row(Method::GET, "/api/audit", Operator, look, get(acts::list)),
         slow(row(Method::GET, "/api/auditor", Operator, look, get(auditor::look))),

@@ -45,6 +45,7 @@ macro_rules! suite {
                 c14_only_the_owner_renews,
                 c15_a_reused_name_does_not_keep_old_leases_alive,
                 the_same_worker_with_an_old_token_is_a_stranger,
+                a_wish_to_drain_is_heard_with_the_next_beat_and_can_be_taken_back,
             }
             rescue {
                 c16_a_job_is_found_although_its_worker_row_is_gone,

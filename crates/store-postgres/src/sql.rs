@@ -204,6 +204,7 @@ statements! {
     update_batches
     wait_briefly
     waits_alone
+    want_drained
     workers
 }
 

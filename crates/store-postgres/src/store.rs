@@ -280,8 +280,12 @@ impl Store for PostgresStore {
         repeating!(lease::expired(&self.inner, workloads, limit))
     }
 
-    async fn beat(&self, beat: WorkerBeat) -> Result<()> {
+    async fn beat(&self, beat: WorkerBeat) -> Result<bool> {
         repeating!(lease::beat(&self.inner, &beat))
+    }
+
+    async fn want_drained(&self, worker: WorkerId, wanted: bool) -> Result<bool> {
+        repeating!(lease::want_drained(&self.inner, worker, wanted))
     }
 
     async fn workers(&self) -> Result<Vec<WorkerRow>> {

@@ -137,6 +137,7 @@ statements! {
     UPSERT_GROUP = "upsert_group";
     WAKE_WAITERS = "wake_waiters";
     WAITS_ALONE = "waits_alone";
+    WANT_DRAINED = "want_drained";
     WORKERS = "workers";
     NOTE_ACT = "note_act";
     CONCLUDE_ACT = "conclude_act";

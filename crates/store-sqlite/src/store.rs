@@ -256,8 +256,12 @@ impl Store for SqliteStore {
         self.write(Undo::Group, move |tx| lease::expired(tx, workloads.as_deref(), limit)).await
     }
 
-    async fn beat(&self, beat: WorkerBeat) -> Result<()> {
+    async fn beat(&self, beat: WorkerBeat) -> Result<bool> {
         self.write(Undo::Group, move |tx| lease::beat(tx, &beat)).await
+    }
+
+    async fn want_drained(&self, worker: WorkerId, wanted: bool) -> Result<bool> {
+        self.write(Undo::Group, move |tx| lease::want_drained(tx, worker, wanted)).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerRow>> {

@@ -171,6 +171,8 @@ pub struct WorkerRow {
     pub build: String,
     /// It takes no new work.
     pub draining: bool,
+    /// Somebody wants that it takes no new work.
+    pub drain_wanted: bool,
     /// How much it can run at once.
     pub concurrency: u32,
     /// When it was first seen.

@@ -67,8 +67,12 @@ pub trait Store: Send + Sync + 'static {
     /// [`Store::finish`] with [`Authority::Expired`](crate::Authority::Expired).
     async fn expired(&self, workloads: Option<&[WorkloadName]>, limit: usize) -> Result<Vec<Expired>>;
 
-    /// A worker says that it lives.
-    async fn beat(&self, beat: WorkerBeat) -> Result<()>;
+    /// A worker says that it lives. Answers whether somebody wants it to take no new work.
+    async fn beat(&self, beat: WorkerBeat) -> Result<bool>;
+
+    /// Somebody wants a worker to take no new work, or wants that no longer: it hears of it with its next beat. Answers whether the worker is
+    /// known. Doing it twice changes nothing.
+    async fn want_drained(&self, worker: WorkerId, wanted: bool) -> Result<bool>;
 
     /// All workers that are known.
     async fn workers(&self) -> Result<Vec<WorkerRow>>;

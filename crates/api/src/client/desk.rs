@@ -4,8 +4,8 @@ use reqwest::Method;
 
 use super::{Client, QUICK, Result, read, with_json};
 use crate::{
-    Because, BreakerDetail, BreakerList, Group, GroupList, GroupQuery, HoldTarget, Simulate, Simulated,
-    WorkerList,
+    Because, BreakerDetail, BreakerList, DrainWorker, Group, GroupList, GroupQuery, HoldTarget, Simulate,
+    Simulated, Worker, WorkerList,
 };
 
 impl Client {
@@ -48,6 +48,11 @@ impl Client {
     /// All workers that are known, those that live first.
     pub async fn workers(&self) -> Result<WorkerList> {
         self.get(&["api", "workers"]).await
+    }
+
+    /// Wants a worker drained, or wants that no longer.
+    pub async fn drain_worker(&self, id: &str, how: &DrainWorker) -> Result<Worker> {
+        self.tell(&["api", "workers", id, "drain"], how).await
     }
 
     /// Tries a policy on what has happened. It looks at every job of its time, and takes as long as that takes.

@@ -174,6 +174,14 @@ pub(crate) enum Workers {
         #[command(flatten)]
         flags: Flags<CLIENT>,
     },
+    /// Have workers take no new work: they finish what they have, and stay until they are stopped
+    Drain {
+        /// Have them take new work again
+        #[arg(long)]
+        cancel: bool,
+        #[command(flatten)]
+        acted: Acted,
+    },
 }
 
 impl Workers {
@@ -181,6 +189,7 @@ impl Workers {
     pub(crate) fn flags(&self) -> &Flags<CLIENT> {
         match self {
             Self::List { flags, .. } => flags,
+            Self::Drain { acted, .. } => &acted.flags,
         }
     }
 }

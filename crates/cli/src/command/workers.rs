@@ -1,8 +1,9 @@
-//! `redrive workers`: the processes that run jobs.
+//! `redrive workers`: the processes that run jobs, and having them take no new work.
 
-use redrive_api::Worker;
+use redrive_api::client::Client;
+use redrive_api::{DrainWorker, Worker};
 
-use super::asking::ask;
+use super::asking::{ask, each};
 use crate::args::{Shared, Workers};
 use crate::exit::Stop;
 use crate::say;
@@ -15,7 +16,30 @@ pub(crate) fn run(shared: &Shared, workers: &Workers) -> Result<(), Stop> {
             }
             Ok(())
         }
+        Workers::Drain { cancel, acted } => {
+            let how = DrainWorker { cancel: *cancel, reason: acted.reason.clone() };
+            let told = each(&acted.ids, async |id| row(&client.drain_worker(id, &how).await?, acted.json));
+            told.await?;
+            if !cancel {
+                what_next(client).await?;
+            }
+            Ok(())
+        }
     })
+}
+
+/// When it is done, and whether somebody is left.
+async fn what_next(client: &Client) -> Result<(), Stop> {
+    say::note(
+        "it hears so with its next heartbeat; `redrive workers list` says draining then, and 0 leases when it is done",
+    );
+    let workers = client.workers().await?.workers;
+    if !workers.iter().any(|one| one.state == "alive" && !one.drain_wanted) {
+        say::note(
+            "no other worker lives: jobs wait until one does, or until this is taken back with --cancel",
+        );
+    }
+    Ok(())
 }
 
 fn row(worker: &Worker, json: bool) -> Result<(), Stop> {
@@ -23,5 +47,6 @@ fn row(worker: &Worker, json: bool) -> Result<(), Stop> {
         return say::json(worker);
     }
     let Worker { id, state, leases, .. } = worker;
-    say::row(&format!("{id}  {state:<8}  {leases:>4} leases"), &worker.name)
+    let wanted = if worker.drain_wanted && state == "alive" { "asked to drain: " } else { "" };
+    say::row(&format!("{id}  {state:<8}  {leases:>4} leases"), &format!("{wanted}{}", worker.name))
 }

@@ -175,6 +175,31 @@ fn workers_are_listed() {
 }
 
 #[test]
+fn a_worker_is_drained_and_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path();
+    let server = Running::serve(data, &[("WORKER_LEASE_TTL_SEC", "1")]);
+    let worker = wait_for("a worker", || objects(data, &["workers", "list"]).pop());
+    let id = worker["id"].as_str().unwrap();
+    let (code, out, said) = ask(data, &["workers", "drain", id, "--reason", "replaced"]);
+    assert!(code == Some(0) && out.starts_with(id) && said.contains("no other worker lives"), "{out}{said}");
+    let is = |state: &str| {
+        wait_for(state, || (objects(data, &["workers", "list"])[0]["state"] == state).then_some(()));
+    };
+    is("draining");
+    let job = server.upload(data, "good.pdf", &redrive_gateway::sample::hello()).job();
+    wait_for("nothing is held", || (objects(data, &["workers", "list"])[0]["leases"] == 0).then_some(()));
+    assert_eq!(objects(data, &["jobs", "show", &job])[0]["status"], "queued");
+    assert_eq!(objects(data, &["workers", "drain", id, "--cancel"])[0]["drain_wanted"], false);
+    is("alive");
+    assert_eq!(ask(data, &["jobs", "watch", &job]).0, Some(0));
+    refused(data, &["workers", "drain", "nobody"], 3, "no such worker");
+    let act = acts(&server, data).into_iter().rfind(|act| act["action"] == "worker.drain").unwrap();
+    assert_eq!((&act["reason"], &act["outcome"]), (&"replaced".into(), &"wanted".into()), "{act}");
+    server.stop();
+}
+
+#[test]
 fn a_policy_is_tried_on_what_has_happened() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path();

@@ -3,7 +3,7 @@
 use redrive_model::breaker::{Breaker, Hold};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{Code, JobId, Offset, Policy, Target, Timestamp, WorkloadName};
+use redrive_model::{Code, JobId, Offset, Policy, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::{Acted, RetryBy};
 
 use super::By;
@@ -104,6 +104,22 @@ impl Engine {
             Ok(())
         };
         self.acted(by, "target.release", target.to_string(), act, |()| "released".into()).await
+    }
+
+    /// Wants a worker to take no new work, or wants that no longer. It hears so with its next heartbeat, finishes what it has, and
+    /// stays. Refused when it is gone.
+    pub async fn drain_worker(&self, worker: WorkerId, wanted: bool, by: &By) -> Result<()> {
+        let act = async {
+            let rows = self.store().workers().await?;
+            let unknown = || EngineError::refused(Code::NotFound, format!("there is no worker {worker}"));
+            let row = rows.into_iter().find(|row| row.id == worker).ok_or_else(unknown)?;
+            if row.alive_until < self.store().now().await? {
+                return Err(EngineError::refused(Code::ConflictState, format!("worker {worker} is gone")));
+            }
+            if self.store().want_drained(worker, wanted).await? { Ok(()) } else { Err(unknown()) }
+        };
+        let words = |(): &()| if wanted { "wanted" } else { "not wanted any more" }.to_owned();
+        self.acted(by, "worker.drain", format!("worker {worker}"), act, words).await
     }
 
     /// Stops claiming a workload, or everything with `None`. What runs goes on.

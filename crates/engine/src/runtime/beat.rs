@@ -7,8 +7,8 @@ use std::time::Duration;
 use redrive_store::{Extension, WorkerBeat};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::Worker;
 use super::slots::Why;
+use super::{Worker, wish};
 use crate::chore::rescue;
 
 /// Extends every lease four times per lease time, in one call. When that fails for too long, side effects stop before
@@ -67,7 +67,7 @@ async fn say_hello(worker: &Worker, asked: Instant) {
         id: worker.id,
         name: worker.options.name.clone(),
         build: worker.options.build.clone(),
-        draining: worker.draining.is_cancelled(),
+        draining: worker.takes_nothing(),
         concurrency: u32::try_from(worker.registry.iter().map(|(_, r)| r.concurrency).sum::<usize>())
             .unwrap_or(u32::MAX),
         // One beat less than a lease, from when the leases were extended: whoever is gone does not look alive when they run out, also
@@ -75,7 +75,10 @@ async fn say_hello(worker: &Worker, asked: Instant) {
         ttl: lease.saturating_sub(beat + asked.elapsed()).max(beat),
     };
     match worker.store.beat(hello).await {
-        Ok(()) => worker.contact.heard(),
+        Ok(drain) => {
+            worker.contact.heard();
+            wish::heard(worker, drain);
+        }
         Err(error) => tracing::debug!(event = "worker.beat_failed", "{error}"),
     }
     // Worth little: nothing waits long for it.

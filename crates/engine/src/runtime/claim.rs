@@ -9,7 +9,7 @@ use redrive_model::{WorkloadName, instant};
 use redrive_store::{Claim, ClaimMode, StoreError, Want};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{Worker, attempt, give_back, give_held_back};
+use super::{Worker, attempt, give_back, give_held_back, wish};
 
 /// Between two claims while the store is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -29,7 +29,11 @@ pub(crate) async fn run(worker: Arc<Worker>) {
     let mut alone = tokio::time::interval(worker.options.sweep());
     alone.set_missed_tick_behavior(MissedTickBehavior::Delay);
     alone.reset();
-    while !worker.draining.is_cancelled() {
+    loop {
+        wish::keep(&worker).await;
+        if worker.draining.is_cancelled() {
+            break;
+        }
         start_what_fits(&worker);
         if alone.tick().now_or_never().is_some() {
             let had_its_turn = run_alone(&worker).await;
@@ -135,7 +139,7 @@ pub(crate) fn question(worker: &Worker) -> Claim {
 /// Answers `false` when one waited and could not be had: somebody else was faster, or it is held or paused.
 async fn run_alone(worker: &Arc<Worker>) -> bool {
     let names: Vec<WorkloadName> = worker.registry.iter().map(|(name, _)| name.clone()).collect();
-    while !worker.draining.is_cancelled() && worker.store.waits_alone(&names).await.unwrap_or(false) {
+    while !worker.takes_nothing() && worker.store.waits_alone(&names).await.unwrap_or(false) {
         give_back(worker, worker.slots.take_waiting(|_| true)).await;
         until_quiet(worker).await;
         let claim = Claim {
@@ -146,7 +150,7 @@ async fn run_alone(worker: &Arc<Worker>) -> bool {
             mode: ClaimMode::Alone,
             rooms: Vec::new(),
         };
-        if worker.draining.is_cancelled() {
+        if worker.takes_nothing() {
             return true;
         }
         let Ok(Some(claimed)) = worker.store.claim(claim).await.map(|claimed| claimed.into_iter().next())

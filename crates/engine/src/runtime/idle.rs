@@ -43,7 +43,7 @@ impl Idle {
         let mut idle = self.lock();
         let worker = idle.as_ref()?.upgrade()?;
         let knows = call.jobs.iter().all(|job| worker.registry.get(&job.workload).is_some());
-        if !knows || worker.draining.is_cancelled() || worker.surroundings.closed_until().is_some() {
+        if !knows || worker.takes_nothing() || worker.surroundings.closed_until().is_some() {
             return None;
         }
         *idle = None;
@@ -105,7 +105,7 @@ async fn start(worker: &Arc<Worker>, claimed: Vec<Claimed>) {
     if claimed.is_empty() {
         return;
     }
-    if worker.draining.is_cancelled() {
+    if worker.takes_nothing() {
         return give_back(worker, claimed).await;
     }
     let now = worker.clock.now();

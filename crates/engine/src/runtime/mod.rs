@@ -17,6 +17,7 @@ mod slots;
 #[cfg(feature = "testing")]
 mod step;
 mod surroundings;
+mod wish;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,7 @@ use slots::{Slots, Why};
 #[cfg(feature = "testing")]
 pub(crate) use step::step;
 use surroundings::Surroundings;
+use wish::Wish;
 
 /// What the parts of a worker share.
 pub(crate) struct Worker {
@@ -58,8 +60,10 @@ pub(crate) struct Worker {
     idle: Arc<Idle>,
     /// Handlers run here, whoever starts them.
     runtime: Handle,
-    /// Nothing new is claimed.
+    /// Nothing new is claimed any more.
     draining: CancellationToken,
+    /// Nothing new is claimed until somebody wants otherwise.
+    wish: Wish,
     /// Leases are no longer kept.
     stopped: CancellationToken,
     /// More handlers are stuck than may be replaced.
@@ -100,9 +104,21 @@ impl Worker {
             idle,
             runtime: Handle::current(),
             draining: CancellationToken::new(),
+            wish: Wish::default(),
             stopped: CancellationToken::new(),
             broken: AtomicBool::new(false),
         })
+    }
+
+    /// Nothing new may be claimed, for now or for good.
+    fn takes_nothing(&self) -> bool {
+        self.draining.is_cancelled() || self.wish.is_drain()
+    }
+
+    /// Tells permanent jobs, which would never end by themselves, to come to an end: others take them.
+    fn end_permanent(&self) {
+        let permanent = |name: &_| self.registry.get(name).is_some_and(|r| r.rules.policy.is_permanent());
+        self.slots.end_some(permanent, Why::Drain);
     }
 }
 
@@ -143,9 +159,7 @@ impl Running {
     pub async fn drain(mut self) -> usize {
         let worker = self.worker.clone();
         worker.draining.cancel();
-        // Permanent jobs would never end by themselves.
-        let permanent = |name: &_| worker.registry.get(name).is_some_and(|r| r.rules.policy.is_permanent());
-        worker.slots.end_some(permanent, Why::Drain);
+        worker.end_permanent();
         // A claim that was on its way may still bring something.
         if let Some(claiming) = self.claiming.take() {
             let _ = claiming.await;

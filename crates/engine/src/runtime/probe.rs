@@ -48,7 +48,8 @@ pub(crate) async fn look(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
     level::show(&rows);
     give_held_back(worker).await;
     give_up::run(worker, &rows, now).await?;
-    if !rows.iter().any(|row| row.breaker.next_probe_at().is_some()) {
+    // Whoever takes nothing leaves the trial to others.
+    if worker.takes_nothing() || !rows.iter().any(|row| row.breaker.next_probe_at().is_some()) {
         return Ok(false);
     }
     let free = |row: &&BreakerRow| {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_engine::model::State;
-use redrive_engine::{Done, Options};
+use redrive_engine::model::{Code, State, WorkerId};
+use redrive_engine::{By, Done, Options};
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, eventually, quick};
@@ -81,4 +81,94 @@ async fn two_engines_share_the_work_and_one_may_go() {
     eventually(async || (bench.store.counts().await.unwrap().total(State::Complete) == 500).then_some(()))
         .await;
     assert_eq!(b.drain().await, 0);
+}
+
+/// A handler that waits at a gate; how many have begun is counted.
+fn gated(gate: &Arc<Semaphore>, started: &Arc<Semaphore>) -> Does {
+    let (gate, started) = (gate.clone(), started.clone());
+    Does::new(move |_, _| {
+        let (gate, started) = (gate.clone(), started.clone());
+        async move {
+            started.add_permits(1);
+            gate.acquire().await.unwrap().forget();
+            Ok(Done::Complete)
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_is_wanted_drained_finishes_what_it_has_takes_nothing_and_comes_back() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let (gate, started) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    engine.register(gated(&gate, &started));
+    let running = engine.start();
+    let runs = engine.enqueue(&Task::n(1)).await.unwrap();
+    started.acquire().await.unwrap().forget();
+    let by = By::new("ann").because("the machine is replaced");
+    let draining = async |wanted: bool| {
+        eventually(async || {
+            let rows = bench.store.workers().await.unwrap();
+            rows.iter().any(|row| row.id == running.id() && row.draining == wanted).then_some(())
+        })
+        .await;
+    };
+    // Seen first, so that it is known.
+    draining(false).await;
+    engine.drain_worker(running.id(), true, &by).await.unwrap();
+    draining(true).await;
+    let waits = engine.enqueue(&Task::n(2)).await.unwrap();
+    gate.add_permits(1);
+    bench.until(runs, State::Complete).await;
+    // Its own chores have gone too: it holds nothing any more.
+    eventually(async || {
+        let rows = bench.store.workers().await.unwrap();
+        rows.iter().all(|row| row.leases == 0).then_some(())
+    })
+    .await;
+    assert_eq!((bench.row(waits).await.state, started.available_permits()), (State::Queued, 0));
+    engine.drain_worker(running.id(), false, &by).await.unwrap();
+    gate.add_permits(1);
+    bench.until(waits, State::Complete).await;
+    draining(false).await;
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_worker_is_told_another_does_not_hear_and_one_that_is_gone_is_told_nothing() {
+    let bench = Bench::new().await;
+    let (first, second) = (bench.engine().await, bench.engine().await);
+    let (gate, at_first, at_second) =
+        (Arc::new(Semaphore::new(100)), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    first.register(gated(&gate, &at_first));
+    second.register(gated(&gate, &at_second));
+    let (a, b) = (first.start(), second.start());
+    let seen = |id, draining| {
+        let store = &bench.store;
+        eventually(async move || {
+            let rows = store.workers().await.unwrap();
+            rows.iter().any(|row| row.id == id && row.draining == draining).then_some(())
+        })
+    };
+    seen(a.id(), false).await;
+    let by = By::new("ann");
+    second.drain_worker(a.id(), true, &by).await.unwrap();
+    seen(a.id(), true).await;
+    let before = at_first.available_permits();
+    for n in 0..20 {
+        // Handed in where the drained one lives.
+        let id = first.enqueue(&Task::n(n)).await.unwrap();
+        bench.until(id, State::Complete).await;
+    }
+    assert_eq!((at_first.available_permits(), at_second.available_permits()), (before, 20));
+    let gone = a.id();
+    a.drain().await;
+    eventually(async || {
+        let refused = second.drain_worker(gone, true, &by).await.err()?;
+        (refused.code() == Code::ConflictState).then_some(())
+    })
+    .await;
+    let unknown = WorkerId::from_parts(bench.store.now().await.unwrap(), [7; 10]);
+    assert_eq!(second.drain_worker(unknown, true, &by).await.unwrap_err().code(), Code::NotFound);
+    b.drain().await;
 }

@@ -54,7 +54,8 @@ verbs! {
     Write finish(finishes: Vec<Finish>) -> Vec<Finished>;
     Read leases_of(worker: WorkerId) -> Vec<Claimed>;
     Read expired(workloads: Option<&[WorkloadName]>, limit: usize) -> Vec<Expired>;
-    Write beat(beat: WorkerBeat) -> ();
+    Write beat(beat: WorkerBeat) -> bool;
+    Write want_drained(worker: WorkerId, wanted: bool) -> bool;
     Read workers() -> Vec<WorkerRow>;
     Read waits_alone(workloads: &[WorkloadName]) -> bool;
     Read next_due() -> Option<Timestamp>;

@@ -1,12 +1,16 @@
-//! Workers, as they say of themselves.
+//! Workers, as they say of themselves, and the wish that one takes no new work.
 
 use axum::Json;
-use axum::extract::State;
-use redrive_api::{Worker, WorkerList};
-use redrive_model::Timestamp;
+use axum::body::Bytes;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use redrive_api::{DrainWorker, Problem, Worker, WorkerList};
+use redrive_model::{Code, Timestamp, WorkerId};
 use redrive_store::WorkerRow;
 
 use crate::app::App;
+use crate::body;
+use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
@@ -24,6 +28,36 @@ pub(crate) async fn all(app: &App, operator: Operator) -> Result<Vec<Worker>, Re
     Ok(rows.into_iter().map(|row| view(row, now)).collect())
 }
 
+/// Wants a worker to take no new work: it hears so with its next heartbeat, finishes what it has, and stays. With `cancel` it takes
+/// new work again.
+#[utoipa::path(post, path = "/api/workers/{id}/drain", tag = "operators", params(("id" = String, Path, description = "The worker")), request_body = Option<DrainWorker>, responses(
+    (status = 200, body = Worker),
+    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "CONFLICT_STATE: it is gone", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn drain(
+    State(app): State<App>,
+    operator: Operator,
+    id: Result<Path<String>, PathRejection>,
+    body: Bytes,
+) -> Result<Json<Worker>, Refusal> {
+    let id: WorkerId = id.ok().and_then(|Path(text)| text.parse().ok()).ok_or_else(missing)?;
+    let DrainWorker { cancel, reason } = body::json(&body)?;
+    one(&app, operator, id).await?;
+    let desk = app.desk().clone();
+    to_its_end(async move { desk.drain_worker(operator, id, !cancel, reason).await }).await?;
+    one(&app, operator, id).await.map(Json)
+}
+
+async fn one(app: &App, operator: Operator, id: WorkerId) -> Result<Worker, Refusal> {
+    let now = app.desk().now().await?;
+    let row = app.desk().workers(operator).await?.into_iter().find(|row| row.id == id);
+    row.map(|row| view(row, now)).ok_or_else(missing)
+}
+
+fn missing() -> Refusal {
+    Refusal::new(Code::NotFound, "There is no such worker, or it was gone for long and is forgotten.")
+}
+
 fn view(row: WorkerRow, now: Timestamp) -> Worker {
     let state = match (row.alive_until < now, row.draining) {
         (true, _) => "gone",
@@ -35,6 +69,7 @@ fn view(row: WorkerRow, now: Timestamp) -> Worker {
         name: row.name,
         build: row.build,
         state: state.to_owned(),
+        drain_wanted: row.drain_wanted,
         concurrency: row.concurrency,
         leases: row.leases,
         started_at: row.started_at,

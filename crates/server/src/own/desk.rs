@@ -3,7 +3,7 @@
 use redrive_engine::{By, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkloadName};
+use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::{ActRow, Acted, BreakerRow, GroupFilter, GroupRow, Page, PageRequest, WorkerRow};
 
 use super::Desk;
@@ -148,6 +148,16 @@ impl Desk {
 
     pub(crate) async fn workers(&self, _: Operator) -> Result<Vec<WorkerRow>, Refusal> {
         Ok(self.engine.store().workers().await?)
+    }
+
+    pub(crate) async fn drain_worker(
+        &self,
+        operator: Operator,
+        worker: WorkerId,
+        wanted: bool,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.drain_worker(worker, wanted, &by(operator, reason)).await?)
     }
 
     // --- the past ----------------------------------------------------------------------------------------------

@@ -185,3 +185,37 @@ async fn workers_are_listed_and_another_policy_is_tried() {
         assert_eq!((answer.status, answer.code().as_str()), (400, "VALIDATION_INVALID_FIELD"), "{asked}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_is_wanted_drained_and_wanted_back() {
+    let (_world, mut operator) = refused(1).await;
+    let workers = operator.get("/api/workers").await.json();
+    let id = workers["workers"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/workers/{id}/drain");
+    let wanted = say(&mut operator, &path, json!({"reason": "replaced"})).await;
+    assert_eq!((wanted.status, &wanted.json()["drain_wanted"]), (200, &true.into()), "{}", wanted.text());
+    eventually(async || {
+        let workers = operator.get("/api/workers").await.json();
+        (workers["workers"][0]["state"] == "draining").then_some(())
+    })
+    .await;
+    let back = say(&mut operator, &path, json!({"cancel": true})).await;
+    assert_eq!(back.json()["drain_wanted"], false);
+    eventually(async || {
+        let workers = operator.get("/api/workers").await.json();
+        (workers["workers"][0]["state"] == "alive").then_some(())
+    })
+    .await;
+    let acts = operator.get("/api/audit").await.json();
+    let told: Vec<(&Value, &Value)> = acts["acts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|act| act["action"] == "worker.drain")
+        .map(|act| (&act["outcome"], &act["reason"]))
+        .collect();
+    assert_eq!(told, [(&"not wanted any more".into(), &Value::Null), (&"wanted".into(), &"replaced".into())]);
+    assert_eq!(operator.post("/api/workers/none/drain").await.code(), "NOT_FOUND");
+    let slip = say(&mut operator, &path, json!({"undo": true})).await;
+    assert_eq!(slip.code(), "VALIDATION_INVALID_FIELD");
+}

@@ -102,6 +102,7 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("POST", "/api/breakers/{target}/hold", Access::Operator),
     ("POST", "/api/breakers/{target}/release", Access::Operator),
     ("GET", "/api/workers", Access::Operator),
+    ("POST", "/api/workers/{id}/drain", Access::Operator),
     ("POST", "/api/simulate", Access::Operator),
     ("GET", "/api/auditor", Access::Operator),
     ("GET", "/", Access::Session),
@@ -154,6 +155,7 @@ const SAID_NOTHING: &[(&str, &str, u16)] = &[
     ("POST", "/api/groups/{fingerprint}/resolve", 404),
     ("POST", "/api/breakers/{target}/hold", 200),
     ("POST", "/api/breakers/{target}/release", 200),
+    ("POST", "/api/workers/{id}/drain", 404),
     ("POST", "/api/simulate", 400),
 ];
 

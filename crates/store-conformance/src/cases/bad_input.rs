@@ -119,7 +119,7 @@ pub async fn a_nul_byte_anywhere_is_never_a_bug_of_the_store(h: &dyn Harness) {
         ttl: TTL,
         concurrency: 1,
     };
-    fine(k.store.beat(beat).await, "the name of a worker");
+    fine(k.store.beat(beat).await.map(drop), "the name of a worker");
     fine(k.store.pause(None, nul).await, "the name of whoever pauses");
     fine(k.store.resume(None).await, "the end of that pause");
     let filter = JobFilter { text: Some(nul.into()), ..JobFilter::default() };

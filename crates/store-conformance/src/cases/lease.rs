@@ -160,6 +160,32 @@ pub async fn c15_a_reused_name_does_not_keep_old_leases_alive(h: &dyn Harness) {
     k.audit().await;
 }
 
+/// Somebody wants a worker to take no new work: it hears so with its beats, and so does nobody else, until that is taken back. Another
+/// incarnation begins without it.
+pub async fn a_wish_to_drain_is_heard_with_the_next_beat_and_can_be_taken_back(h: &dyn Harness) {
+    let k = Kit::new(h);
+    assert!(!k.store.want_drained(k.worker(1), true).await.unwrap(), "nobody knows it");
+    assert!(!k.beat(1).await && !k.beat(2).await);
+    let wanted = async || {
+        let mut rows = k.store.workers().await.unwrap();
+        rows.sort_by_key(|row| row.id);
+        rows.iter().map(|row| (row.drain_wanted, row.draining)).collect::<Vec<_>>()
+    };
+    for _ in 0..2 {
+        assert!(k.store.want_drained(k.worker(1), true).await.unwrap());
+        assert_eq!(wanted().await, [(true, false), (false, false)]);
+        assert!(k.beat(1).await && !k.beat(2).await);
+        assert!(k.beat(1).await, "it stands until it is taken back");
+    }
+    assert!(k.store.want_drained(k.worker(1), false).await.unwrap());
+    assert!(!k.beat(1).await);
+    k.store.want_drained(k.worker(1), true).await.unwrap();
+    k.advance(secs(3_600)).await;
+    assert_eq!(k.store.forget(k.now().await).await.unwrap(), 2);
+    assert!(!k.beat(1).await, "the wish went with the row");
+    k.audit().await;
+}
+
 /// Old and new attempt in the same worker: the old task's heartbeat, release and result do not touch the new lease.
 pub async fn the_same_worker_with_an_old_token_is_a_stranger(h: &dyn Harness) {
     let k = Kit::new(h);

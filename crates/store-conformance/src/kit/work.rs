@@ -113,8 +113,8 @@ impl Kit<'_> {
         self.finish(finish.expired()).await
     }
 
-    /// A worker says that it lives, for one lease time.
-    pub async fn beat(&self, n: u8) {
+    /// A worker says that it lives, for one lease time; whether somebody wants it drained.
+    pub async fn beat(&self, n: u8) -> bool {
         let beat = WorkerBeat {
             id: self.worker(n),
             name: format!("worker-{n}"),
@@ -123,7 +123,7 @@ impl Kit<'_> {
             ttl: TTL,
             concurrency: 4,
         };
-        self.store.beat(beat).await.unwrap();
+        self.store.beat(beat).await.unwrap()
     }
 
     // --- acting ------------------------------------------------------------------------------------------------

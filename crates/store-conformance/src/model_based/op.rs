@@ -74,6 +74,10 @@ pub(crate) enum Op {
         ttl: u8,
         draining: bool,
     },
+    WantDrained {
+        worker: u8,
+        wanted: bool,
+    },
     Expire(Vec<JobPick>),
     /// A whole sweep in chunks of so many.
     Purge {

@@ -39,10 +39,8 @@ async fn ask(harness: &dyn Harness, store: &dyn Store, call: Call) -> Result<Ans
         Call::SwapBreaker { target, expected, breaker } => {
             Answer::Swapped(store.swap_breaker(&target, expected, &breaker).await?)
         }
-        Call::Beat(beat) => {
-            store.beat(beat).await?;
-            Answer::Nothing
-        }
+        Call::Beat(beat) => Answer::Wanted(store.beat(beat).await?),
+        Call::WantDrained { worker, wanted } => Answer::Wanted(store.want_drained(worker, wanted).await?),
         Call::Expire(jobs) => Answer::Acted(store.expire(jobs).await?),
         Call::Purge { scan } => Answer::Count(sweep(store, scan).await?),
         Call::PruneAttempts { job, keep } => Answer::Count(store.prune_attempts(job, keep).await?),

@@ -79,6 +79,9 @@ impl World {
                 ttl: seconds(*ttl),
                 concurrency: 4,
             }),
+            Op::WantDrained { worker, wanted } => {
+                Call::WantDrained { worker: universe::worker(*worker), wanted: *wanted }
+            }
             Op::Expire(jobs) => Call::Expire(self.jobs(jobs)),
             Op::Purge { scan } => Call::Purge { scan: *scan },
             Op::PruneAttempts { job, keep } => Call::PruneAttempts { job: self.job(*job), keep: *keep },

@@ -121,6 +121,7 @@ fn jobs_of(call: &Call) -> Vec<JobId> {
         | Call::Resume(_)
         | Call::SwapBreaker { .. }
         | Call::Beat(_)
+        | Call::WantDrained { .. }
         | Call::Expire(_)
         | Call::Purge { .. }
         | Call::Forget(_)

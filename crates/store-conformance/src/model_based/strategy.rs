@@ -103,6 +103,12 @@ fn op(world: &World) -> impl Strategy<Value = Op> + use<> {
                 .prop_map(|(worker, ttl, draining)| Op::Beat { worker, ttl, draining })
                 .boxed(),
         ),
+        (
+            1,
+            (0..WORKERS, any::<bool>())
+                .prop_map(|(worker, wanted)| Op::WantDrained { worker, wanted })
+                .boxed(),
+        ),
         (4, jobs(Kind::Complete, Kind::Complete).prop_map(Op::Expire).boxed()),
         (3, (1..=7usize).prop_map(|scan| Op::Purge { scan }).boxed()),
         (1, (job(Kind::Any), 0..=2usize).prop_map(|(job, keep)| Op::PruneAttempts { job, keep }).boxed()),

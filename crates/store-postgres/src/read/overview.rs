@@ -127,7 +127,8 @@ pub(crate) async fn workers(inner: &Inner) -> sqlx::Result<Vec<WorkerRow>> {
             started_at: row::at(r, 5)?,
             seen_at: row::at(r, 6)?,
             alive_until: row::at(r, 7)?,
-            leases: row::many(r, 8)?,
+            drain_wanted: r.try_get(8)?,
+            leases: row::many(r, 9)?,
         })
     };
     rows.iter().map(read).collect()

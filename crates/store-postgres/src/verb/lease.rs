@@ -86,16 +86,25 @@ pub(crate) async fn expired(
     rows.iter().map(read).collect()
 }
 
-pub(crate) async fn beat(inner: &Inner, beat: &WorkerBeat) -> sqlx::Result<()> {
+pub(crate) async fn beat(inner: &Inner, beat: &WorkerBeat) -> sqlx::Result<bool> {
     let mut lent = inner.leases.take(Use::Write).await?;
-    let done = sqlx::query(inner.sql.beat.text())
+    let wanted = sqlx::query_scalar(inner.sql.beat.text())
         .bind(beat.id.as_uuid())
         .bind(&beat.name)
         .bind(&beat.build)
         .bind(beat.draining)
         .bind(i32::try_from(beat.concurrency).unwrap_or(i32::MAX))
         .bind(instant::add_ms(0, beat.ttl))
-        .execute(lent.conn())
+        .fetch_one(lent.conn())
         .await;
-    lent.settle(done).map(drop)
+    lent.settle(wanted)
+}
+
+pub(crate) async fn want_drained(inner: &Inner, worker: WorkerId, wanted: bool) -> sqlx::Result<bool> {
+    let done = sqlx::query(inner.sql.want_drained.text())
+        .bind(worker.as_uuid())
+        .bind(wanted)
+        .execute(&inner.pool)
+        .await?;
+    Ok(done.rows_affected() == 1)
 }

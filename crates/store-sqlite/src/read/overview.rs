@@ -120,7 +120,8 @@ pub(crate) fn workers(conn: &Connection) -> Result<Vec<WorkerRow>> {
             started_at: row::at(row, 5)?,
             seen_at: row::at(row, 6)?,
             alive_until: row::at(row, 7)?,
-            leases: u64::try_from(row.get::<_, i64>(8)?).unwrap_or(0),
+            drain_wanted: row.get(8)?,
+            leases: u64::try_from(row.get::<_, i64>(9)?).unwrap_or(0),
         })
     })
 }

@@ -6,7 +6,7 @@ use redrive_model::{JobFacts, LeaseToken, WorkerId, WorkloadName, instant};
 use redrive_store::{Expired, Extension, Lease, Progress, Result, StoredFacts, WorkerBeat, validate_state};
 use rusqlite::params;
 
-use super::record::{execute, list};
+use super::record::{execute, find, list};
 use crate::row::{self, blob};
 use crate::sql;
 use crate::writer::Tx;
@@ -68,9 +68,9 @@ pub(crate) fn expired(tx: &Tx<'_>, workloads: Option<&[WorkloadName]>, limit: us
     })
 }
 
-pub(crate) fn beat(tx: &Tx<'_>, beat: &WorkerBeat) -> Result<()> {
+pub(crate) fn beat(tx: &Tx<'_>, beat: &WorkerBeat) -> Result<bool> {
     let until = instant::add_ms(tx.now, beat.ttl);
-    execute(
+    let wanted = find(
         tx.conn,
         sql::BEAT,
         params![
@@ -82,6 +82,11 @@ pub(crate) fn beat(tx: &Tx<'_>, beat: &WorkerBeat) -> Result<()> {
             tx.now,
             until
         ],
-    )
-    .map(drop)
+        |row| row.get(0),
+    )?;
+    Ok(wanted.unwrap_or(false))
+}
+
+pub(crate) fn want_drained(tx: &Tx<'_>, worker: WorkerId, wanted: bool) -> Result<bool> {
+    Ok(execute(tx.conn, sql::WANT_DRAINED, params![blob(worker.as_uuid()), wanted])? == 1)
 }

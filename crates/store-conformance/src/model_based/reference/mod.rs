@@ -118,9 +118,10 @@ impl Reference {
                 };
                 Answer::Swapped(self.swap_breaker(row, *expected))
             }
-            Call::Beat(beat) => {
-                self.beat(beat);
-                Answer::Nothing
+            Call::Beat(beat) => Answer::Wanted(self.beat(beat)),
+            Call::WantDrained { worker, wanted } => {
+                let row = self.workers.get_mut(worker);
+                Answer::Wanted(row.map(|row| row.drain_wanted = *wanted).is_some())
             }
             Call::Expire(jobs) => Answer::Acted(jobs.iter().map(|id| self.expire(*id)).collect()),
             Call::Purge { .. } => Answer::Count(self.purge()),
@@ -166,13 +167,16 @@ impl Reference {
         Swapped::Done(version)
     }
 
-    fn beat(&mut self, beat: &WorkerBeat) {
-        let started_at = self.workers.get(&beat.id).map_or(self.now, |row| row.started_at);
+    fn beat(&mut self, beat: &WorkerBeat) -> bool {
+        let known = self.workers.get(&beat.id);
+        let started_at = known.map_or(self.now, |row| row.started_at);
+        let drain_wanted = known.is_some_and(|row| row.drain_wanted);
         let row = WorkerRow {
             id: beat.id,
             name: beat.name.clone(),
             build: beat.build.clone(),
             draining: beat.draining,
+            drain_wanted,
             concurrency: beat.concurrency,
             started_at,
             seen_at: self.now,
@@ -180,5 +184,6 @@ impl Reference {
             leases: 0,
         };
         self.workers.insert(beat.id, row);
+        drain_wanted
     }
 }

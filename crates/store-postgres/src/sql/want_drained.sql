@@ -1,0 +1,1 @@
+UPDATE redrive.workers SET drain_wanted = $2 WHERE id = $1

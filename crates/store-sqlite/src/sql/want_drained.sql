@@ -1,0 +1,1 @@
+UPDATE workers SET drain_wanted = ?2 WHERE id = ?1
