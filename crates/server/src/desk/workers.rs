@@ -40,12 +40,24 @@ pub(crate) async fn drain(
     id: Result<Path<String>, PathRejection>,
     body: Bytes,
 ) -> Result<Json<Worker>, Refusal> {
-    let id: WorkerId = id.ok().and_then(|Path(text)| text.parse().ok()).ok_or_else(missing)?;
-    let DrainWorker { cancel, reason } = body::json(&body)?;
-    one(&app, operator, id).await?;
+    drained(&app, operator, named(id)?, body::json(&body)?).await.map(Json)
+}
+
+/// Wants it, and answers how the worker is then.
+pub(crate) async fn drained(
+    app: &App,
+    operator: Operator,
+    id: WorkerId,
+    DrainWorker { cancel, reason }: DrainWorker,
+) -> Result<Worker, Refusal> {
+    one(app, operator, id).await?;
     let desk = app.desk().clone();
     to_its_end(async move { desk.drain_worker(operator, id, !cancel, reason).await }).await?;
-    one(&app, operator, id).await.map(Json)
+    one(app, operator, id).await
+}
+
+pub(crate) fn named(id: Result<Path<String>, PathRejection>) -> Result<WorkerId, Refusal> {
+    id.ok().and_then(|Path(text)| text.parse().ok()).ok_or_else(missing)
 }
 
 async fn one(app: &App, operator: Operator, id: WorkerId) -> Result<Worker, Refusal> {

@@ -14,7 +14,7 @@ pub(super) use groups::page as groups;
 pub(super) use letters::change as change_letter;
 pub(super) use replays::{change as change_replay, list as replays, one as one_replay};
 pub(super) use trail::page as trail;
-pub(super) use workers::page as workers;
+pub(super) use workers::{change as change_worker, page as workers};
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;

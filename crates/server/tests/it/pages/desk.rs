@@ -125,4 +125,10 @@ async fn a_target_is_held_and_let_go_and_workers_are_told() {
     })
     .await;
     assert_eq!(workers.text("tbody td strong"), "Alive");
+    let worker = workers.one("tbody form").attr("action").unwrap().to_owned();
+    assert_eq!(press(&mut operator, &worker, "act=drain&reason=a+new+disk").await.status, 303);
+    assert_eq!(visit(&mut operator, "/workers").await.text("tbody button"), "Take work again");
+    assert_eq!(press(&mut operator, &worker, "act=back").await.status, 303);
+    assert_eq!(visit(&mut operator, "/workers").await.text("tbody button"), "Drain");
+    assert_eq!(press(&mut operator, &worker, "act=shoot").await.status, 400);
 }
