@@ -12,6 +12,7 @@ use redrive_engine::model::LeaseToken;
 use redrive_engine::store::StoreError;
 use redrive_engine::store::intake::{Began, IntakeStore, MoveEnd, MoveRow, MoveState, NewMove};
 use redrive_engine::{Code, Failure, JobId};
+use tokio::sync::Notify;
 
 /// So many names are tried before a folder is called full.
 const NAMES: u32 = 1_000;
@@ -23,16 +24,43 @@ pub struct Mover {
     pub shelf: Arc<dyn Shelf>,
     /// Where that is written down.
     pub store: Arc<dyn IntakeStore>,
-    /// The moves that this process is making now.
-    making: Arc<Mutex<HashSet<i64>>>,
+    making: Arc<InHand>,
+}
+
+/// The moves that this process is making now. Two that made the same one at once could each write down another version of what they
+/// left, on a store that tells versions by the time of their copy.
+#[derive(Default)]
+struct InHand {
+    moves: Mutex<HashSet<i64>>,
+    one_ended: Notify,
+}
+
+impl InHand {
+    /// Nothing when somebody is making it.
+    fn begin(self: &Arc<Self>, number: i64) -> Option<Making> {
+        let new = self.moves.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
+        new.then(|| Making(Arc::clone(self), number))
+    }
+
+    /// As soon as nobody else is making it.
+    async fn turn(self: &Arc<Self>, number: i64) -> Making {
+        loop {
+            let ended = self.one_ended.notified();
+            if let Some(making) = self.begin(number) {
+                return making;
+            }
+            ended.await;
+        }
+    }
 }
 
 /// A move that is being made, for as long as this lives.
-struct Making(Arc<Mutex<HashSet<i64>>>, i64);
+struct Making(Arc<InHand>, i64);
 
 impl Drop for Making {
     fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+        self.0.moves.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+        self.0.one_ended.notify_waiters();
     }
 }
 
@@ -102,12 +130,6 @@ impl Mover {
         Self { shelf, store, making: Arc::default() }
     }
 
-    /// Nothing when this process is making that move already.
-    fn begin(&self, number: i64) -> Option<Making> {
-        let new = self.making.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
-        new.then(|| Making(Arc::clone(&self.making), number))
-    }
-
     /// Brings a document to a place: finishes what is open, and then makes this move.
     pub async fn bring(&self, goal: Goal<'_>) -> Result<Moved, MoveError> {
         let meta = serde_json::to_string(&goal.meta).ok().filter(|_| !goal.meta.is_empty());
@@ -137,7 +159,7 @@ impl Mover {
 
     /// Makes a move that was written down, and writes down that it was made. Nothing when somebody else was faster.
     pub async fn finish(&self, row: MoveRow) -> Result<Option<Moved>, MoveError> {
-        let _making = self.begin(row.number);
+        let _making = self.making.turn(row.number).await;
         self.make(row).await
     }
 
@@ -218,8 +240,8 @@ impl Mover {
         Ok(self.store.end_move(row.number, end).await?.then_some(moved))
     }
 
-    /// Finishes every move that is open and that nobody in this process is making: it would only be made twice at once. Answers how many
-    /// were; one that fails is left for the next time.
+    /// Finishes every move that is open. One that somebody in this process is making is waited for: whoever looks at the shelf next must
+    /// find nothing there that the rows do not know. Answers how many were finished; one that fails is left for the next time.
     pub async fn reconcile(&self) -> Result<usize, MoveError> {
         let (mut after, mut finished) = (0, 0);
         loop {
@@ -228,7 +250,10 @@ impl Mover {
             after = last.number;
             for row in open {
                 let number = row.number;
-                let Some(_making) = self.begin(number) else { continue };
+                let Some(_making) = self.making.begin(number) else {
+                    drop(self.making.turn(number).await);
+                    continue;
+                };
                 match self.make(row).await {
                     Ok(moved) => finished += usize::from(moved.is_some()),
                     Err(error) => tracing::warn!(event = "intake.move_left", number, "{error}"),
@@ -245,5 +270,31 @@ fn lost(note: &str) -> MoveEnd {
 impl std::fmt::Debug for Mover {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mover").field("shelf", &self.shelf).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_move_is_made_by_one_at_a_time_and_others_do_not_wait_for_it() {
+        let in_hand = Arc::new(InHand::default());
+        let first = in_hand.begin(1).unwrap();
+        assert!(in_hand.begin(1).is_none());
+        assert!(in_hand.begin(2).is_some(), "another move is free");
+        let waiting = tokio::spawn({
+            let in_hand = Arc::clone(&in_hand);
+            async move { in_hand.turn(1).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(first);
+        let second = tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap().unwrap();
+        assert!(in_hand.begin(1).is_none(), "now the second has it");
+        drop(second);
+        assert!(in_hand.begin(1).is_some());
     }
 }

@@ -16,6 +16,10 @@ use crate::blobs::Listed;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
 
+/// So many objects are asked for at once. Most stores give a thousand, whatever is asked for; one that goes through everything for each page
+/// is asked less often.
+const PAGE: &str = "20000";
+
 /// One page of objects.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -96,7 +100,7 @@ pub(super) fn found(bucket: Arc<Bucket>, under: String) -> BoxStream<'static, Re
         let (bucket, prefix, under) = (Arc::clone(&bucket), prefix.clone(), under.clone());
         async move {
             let Some(token) = next else { return Ok(None) };
-            let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
+            let mut query = vec![("list-type", "2"), ("max-keys", PAGE), ("prefix", prefix.as_str())];
             if let Some(token) = &token {
                 query.push(("continuation-token", token));
             }

@@ -1,7 +1,6 @@
 //! Targets: how their breakers are, and a person's hold.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use redrive_api::{Because, BreakerDetail, BreakerList, HoldTarget, Problem, TargetHold};
@@ -9,7 +8,7 @@ use redrive_model::{Code, Target};
 use redrive_store::BreakerRow;
 
 use crate::app::App;
-use crate::body;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
@@ -38,9 +37,9 @@ pub(crate) async fn hold(
     State(app): State<App>,
     operator: Operator,
     target: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<BreakerDetail>, Refusal> {
-    Ok(Json(held(&app, operator, named(target)?, body::json(&body)?).await?))
+    Ok(Json(held(&app, operator, named(target)?, body.json()?).await?))
 }
 
 /// Holds it, and answers how it is then.
@@ -68,10 +67,10 @@ pub(crate) async fn release(
     State(app): State<App>,
     operator: Operator,
     target: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<BreakerDetail>, Refusal> {
     let target = named(target).map_err(|_| missing())?;
-    Ok(Json(released(&app, operator, target, body::json(&body)?).await?))
+    Ok(Json(released(&app, operator, target, body.json()?).await?))
 }
 
 /// Lets it go, and answers how it is then.

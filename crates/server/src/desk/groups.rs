@@ -1,7 +1,6 @@
 //! Failure groups: the same fault in many jobs, and where people are with it.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use redrive_api::{Because, Group, GroupList, GroupQuery, Problem};
@@ -12,7 +11,7 @@ use redrive_store::{GroupFilter, GroupRow, PageRequest};
 use url::form_urlencoded;
 
 use crate::app::App;
-use crate::body;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::query;
@@ -58,9 +57,9 @@ pub(crate) async fn ack(
     State(app): State<App>,
     operator: Operator,
     group: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Group>, Refusal> {
-    Ok(Json(become_of(&app, operator, &named(group)?, GroupState::Acknowledged, body::json(&body)?).await?))
+    Ok(Json(become_of(&app, operator, &named(group)?, GroupState::Acknowledged, body.json()?).await?))
 }
 
 /// Says that it is mended. When it is seen again it is regressed by itself.
@@ -72,9 +71,9 @@ pub(crate) async fn resolve(
     State(app): State<App>,
     operator: Operator,
     group: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Group>, Refusal> {
-    Ok(Json(become_of(&app, operator, &named(group)?, GroupState::Resolved, body::json(&body)?).await?))
+    Ok(Json(become_of(&app, operator, &named(group)?, GroupState::Resolved, body.json()?).await?))
 }
 
 /// Says where people are with it now.

@@ -1,7 +1,6 @@
 //! One dead letter: started again, or not wanted any more.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -10,11 +9,12 @@ use redrive_model::{Code, JobId, Offset};
 use redrive_store::{Acted, DeadRow, DeadState};
 
 use crate::app::App;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::{body, dead, view};
+use crate::{dead, view};
 
 /// Starts the job of a dead letter again, as a new generation.
 #[utoipa::path(post, path = "/api/dead-letters/{offset}/replay", tag = "operators", params(("offset" = i64, Path, description = "Its place among the dead letters")), request_body = Option<Because>, responses(
@@ -26,10 +26,10 @@ pub(crate) async fn replay(
     operator: Operator,
     session: Session,
     offset: Result<Path<i64>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<(StatusCode, Json<JobReply>), Refusal> {
     let Path(offset) = offset.map_err(|_| dead::missing())?;
-    let job = again(&app, operator, Offset(offset), body::json(&body)?).await?;
+    let job = again(&app, operator, Offset(offset), body.json()?).await?;
     let job = app.desk().owned(&session, job).await?;
     Ok((StatusCode::ACCEPTED, Json(JobReply { job: view::job(&job).await? })))
 }
@@ -68,10 +68,10 @@ pub(crate) async fn discard(
     State(app): State<App>,
     operator: Operator,
     offset: Result<Path<i64>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<DeadLetter>, Refusal> {
     let Path(offset) = offset.map_err(|_| dead::missing())?;
-    drop_it(&app, operator, Offset(offset), body::json(&body)?).await?;
+    drop_it(&app, operator, Offset(offset), body.json()?).await?;
     dead::letter(&app, operator, Offset(offset)).await.map(Json)
 }
 

@@ -1,7 +1,6 @@
 //! Replays: counted first, then started, watched, paused, ended.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{StatusCode, header};
@@ -13,7 +12,7 @@ use redrive_model::{Code, Owner, ReplayId, Target, WorkloadName};
 use url::form_urlencoded;
 
 use crate::app::App;
-use crate::body;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::query;
@@ -29,9 +28,9 @@ use crate::refusal::Refusal;
 pub(crate) async fn start(
     State(app): State<App>,
     operator: Operator,
-    body: Bytes,
+    body: Said,
 ) -> Result<Response, Refusal> {
-    let asked: NewReplay = body::json(&body)?;
+    let asked: NewReplay = body.json()?;
     if asked.dry_run {
         return Ok(Json(Matching { matching: count(&app, operator, asked).await? }).into_response());
     }
@@ -125,9 +124,9 @@ pub(crate) async fn pause(
     State(app): State<App>,
     operator: Operator,
     id: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Replay>, Refusal> {
-    Ok(Json(change(&app, operator, named(id)?, Turn::Pause, body::json(&body)?).await?))
+    Ok(Json(change(&app, operator, named(id)?, Turn::Pause, body.json()?).await?))
 }
 
 /// Goes on.
@@ -139,9 +138,9 @@ pub(crate) async fn resume(
     State(app): State<App>,
     operator: Operator,
     id: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Replay>, Refusal> {
-    Ok(Json(change(&app, operator, named(id)?, Turn::Resume, body::json(&body)?).await?))
+    Ok(Json(change(&app, operator, named(id)?, Turn::Resume, body.json()?).await?))
 }
 
 /// Ends it. What was started goes on; the rest stays among the dead letters.
@@ -153,9 +152,9 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     operator: Operator,
     id: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Replay>, Refusal> {
-    Ok(Json(change(&app, operator, named(id)?, Turn::Cancel, body::json(&body)?).await?))
+    Ok(Json(change(&app, operator, named(id)?, Turn::Cancel, body.json()?).await?))
 }
 
 /// What can be done with one that goes on.

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use redrive_api::{Problem, Simulate, Simulated, TriedPolicy};
 use redrive_engine as engine;
 use redrive_model::{Code, Policy, instant};
 
 use crate::app::App;
+use crate::body::Said;
 use crate::operator::Operator;
+use crate::query;
 use crate::refusal::Refusal;
-use crate::{body, query};
 
 /// So far back unless said.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -24,9 +24,9 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(crate) async fn simulate(
     State(app): State<App>,
     operator: Operator,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Simulated>, Refusal> {
-    let asked: Simulate = body::json(&body)?;
+    let asked: Simulate = body.json()?;
     let workload = query::workload(Some(asked.workload))?
         .ok_or_else(|| Refusal::field("workload", "is no name of a workload"))?;
     let policy = policy(asked.policy)?;

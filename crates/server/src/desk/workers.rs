@@ -1,7 +1,6 @@
 //! Workers, as they say of themselves, and the wish that one takes no new work.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use redrive_api::{DrainWorker, Problem, Worker, WorkerList};
@@ -9,7 +8,7 @@ use redrive_model::{Code, Timestamp, WorkerId};
 use redrive_store::WorkerRow;
 
 use crate::app::App;
-use crate::body;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
@@ -38,9 +37,9 @@ pub(crate) async fn drain(
     State(app): State<App>,
     operator: Operator,
     id: Result<Path<String>, PathRejection>,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Worker>, Refusal> {
-    drained(&app, operator, named(id)?, body::json(&body)?).await.map(Json)
+    drained(&app, operator, named(id)?, body.json()?).await.map(Json)
 }
 
 /// Wants it, and answers how the worker is then.

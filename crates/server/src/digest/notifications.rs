@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use bytes::Bytes;
 use redrive_api::{Notification, NotificationList, Problem, WhichNotification};
 use redrive_engine::By;
 use redrive_intake::digest::{AddressError, Digests};
@@ -13,7 +12,7 @@ use redrive_store::intake;
 
 use super::digests;
 use crate::app::App;
-use crate::body;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
@@ -34,10 +33,10 @@ pub(crate) async fn list(State(app): State<App>, _: Operator) -> Result<Json<Not
 pub(crate) async fn replace(
     State(app): State<App>,
     operator: Operator,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<NotificationList>, Refusal> {
     let digests = digests(&app)?.clone();
-    let wanted = body::json::<NotificationList>(&body)?.notifications;
+    let wanted = body.json::<NotificationList>()?.notifications;
     if wanted.len() > MOST {
         return Err(Refusal::new(
             Code::ValidationTooMany,
@@ -69,9 +68,9 @@ pub(crate) async fn replace(
 pub(crate) async fn add(
     State(app): State<App>,
     operator: Operator,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<Notification>, Refusal> {
-    let one = body::json::<Notification>(&body)?;
+    let one = body.json::<Notification>()?;
     set(&app, operator, one).await.map(Json)
 }
 

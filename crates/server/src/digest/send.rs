@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
-use bytes::Bytes;
 use redrive_api::{Delivery, DeliveryList, DigestReply, DigestRequest, PageQuery, Problem};
 use redrive_engine::By;
 use redrive_store::{Behind, PageRequest};
@@ -11,10 +10,11 @@ use url::form_urlencoded;
 
 use super::{digests, shape};
 use crate::app::App;
+use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
+use crate::query;
 use crate::refusal::Refusal;
-use crate::{body, query};
 
 /// Sends a digest now, beside those of the schedule; with `dry_run` it only tells what would be sent. Nothing is sent when nothing changed.
 #[utoipa::path(post, path = "/api/digest", tag = "operators",
@@ -25,10 +25,10 @@ use crate::{body, query};
 pub(crate) async fn post(
     State(app): State<App>,
     operator: Operator,
-    body: Bytes,
+    body: Said,
 ) -> Result<(StatusCode, Json<DigestReply>), Refusal> {
     let digests = digests(&app)?.clone();
-    let DigestRequest { dry_run } = body::json(&body)?;
+    let DigestRequest { dry_run } = body.json()?;
     let mail = digests.mails();
     let previews = digests.preview().await?;
     let owners: Vec<_> = previews.iter().map(|preview| shape::owner(preview, mail)).collect();

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use redrive_api::{FailureRecordList, InFlightCleared, IntakeSettings, IntakeStatus, Problem, RecordQuery};
 use redrive_blob::Blobs;
@@ -20,7 +19,7 @@ use redrive_model::Code;
 use redrive_store::intake::{IntakeStore, MOST_RETRIES};
 
 use crate::app::App;
-use crate::body;
+use crate::body::Said;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
@@ -57,9 +56,9 @@ pub(crate) async fn one(State(app): State<App>, operator: Operator) -> Result<Js
 pub(crate) async fn change(
     State(app): State<App>,
     operator: Operator,
-    body: Bytes,
+    body: Said,
 ) -> Result<Json<IntakeStatus>, Refusal> {
-    let wanted: IntakeSettings = body::json(&body)?;
+    let wanted: IntakeSettings = body.json()?;
     app.desk().change_intake(operator, &checked(wanted)?).await?;
     Ok(Json(app.desk().intake_status(operator).await?))
 }

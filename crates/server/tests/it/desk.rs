@@ -113,6 +113,8 @@ async fn a_replay_that_cannot_be_meant_is_refused_in_words() {
     }
     let request = operator.request("POST", "/api/replays").body("{");
     assert_eq!(operator.send(request).await.code(), "VALIDATION_MALFORMED");
+    let request = operator.request("POST", "/api/replays").body(" ".repeat(70_000));
+    assert_eq!(operator.send(request).await.code(), "VALIDATION_TOO_LARGE");
     assert_eq!(letters(&mut operator).await.len(), 1, "nothing was changed");
 }
 
