@@ -121,6 +121,7 @@ macro_rules! suite {
             }
             documents {
                 a_file_is_taken_in_once,
+                a_place_to_which_a_document_is_moved_is_not_taken_in,
                 many_who_take_a_file_in_make_one_document,
                 a_newer_attempt_shuts_older_ones_out,
                 a_document_keeps_what_a_change_does_not_name,

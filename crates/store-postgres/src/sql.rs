@@ -163,6 +163,7 @@ statements! {
     now
     oldest_xid
     open_batch
+    coming_to
     open_move
     open_moves
     open_session

@@ -33,6 +33,7 @@ statements! {
     MOVES_OF = "moves_of";
     NOTE_DELIVERY = "note_delivery";
     NOTIFICATIONS = "notifications";
+    COMING_TO = "coming_to";
     OPEN_MOVE = "open_move";
     OPEN_MOVES = "open_moves";
     PLACE_DOCUMENT = "place_document";

@@ -52,6 +52,22 @@ fn done(version: &str) -> MoveEnd {
     MoveEnd::Done { version: version.into(), note: None }
 }
 
+/// What lies where a document is being moved to may be that document: the copy is there before the row says so.
+pub async fn a_place_to_which_a_document_is_moved_is_not_taken_in(h: &dyn Harness) {
+    let (k, intake) = (Kit::new(h), h.intake());
+    let (a, b, c) = (k.id(), k.id(), k.id());
+    intake.take_in(vec![new(a, "x.pdf")]).await.unwrap();
+    hold(&intake, a, 1).await;
+    let out = open(intake.begin_move(to(a, 1, "pdf/x.pdf", "process")).await.unwrap());
+    intake.end_move(out.number, done("v1")).await.unwrap();
+    let back = open(intake.begin_move(to(a, 1, "queue/x.pdf", "retry")).await.unwrap());
+    assert_eq!(intake.take_in(vec![new(b, "x.pdf")]).await.unwrap(), [TakenIn::Occupied(a)]);
+    assert_eq!(intake.take_in(vec![new(c, "y.pdf")]).await.unwrap(), [TakenIn::New], "another key is free");
+    assert!(intake.document(b).await.unwrap().is_none());
+    intake.end_move(back.number, done("v1")).await.unwrap();
+    assert_eq!(intake.take_in(vec![new(b, "x.pdf")]).await.unwrap(), [TakenIn::Occupied(a)], "now it is there");
+}
+
 /// Taking a file in twice is taking it in once, and a key has one document that waits or runs.
 pub async fn a_file_is_taken_in_once(h: &dyn Harness) {
     let (k, intake) = (Kit::new(h), h.intake());

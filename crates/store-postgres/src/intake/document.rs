@@ -68,6 +68,11 @@ pub(super) async fn take_in(inner: &Inner, documents: &[NewDocument]) -> sqlx::R
     let mut tx = inner.pool.begin().await?;
     let mut taken = Vec::with_capacity(documents.len());
     for new in documents {
+        let coming = moves::coming_to(inner, &mut tx, &new.root, &new.key).await?;
+        if let Some(other) = coming.filter(|other| *other != new.id) {
+            taken.push(TakenIn::Occupied(other));
+            continue;
+        }
         let query = sqlx::query(inner.sql.insert_document.text())
             .bind(new.id.as_uuid())
             .bind(&new.root)

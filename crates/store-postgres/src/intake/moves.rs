@@ -35,6 +35,17 @@ pub(super) async fn open_of(
     query.fetch_optional(tx).await?.as_ref().map(read).transpose()
 }
 
+/// The document that is on its way to a key.
+pub(super) async fn coming_to(
+    inner: &Inner,
+    tx: &mut PgConnection,
+    root: &str,
+    key: &str,
+) -> sqlx::Result<Option<JobId>> {
+    let query = sqlx::query(inner.sql.coming_to.text()).bind(root).bind(key);
+    query.fetch_optional(tx).await?.map(|r| r.try_get::<Uuid, _>(0).map(JobId::from)).transpose()
+}
+
 pub(super) async fn begin(inner: &Inner, intent: &NewMove) -> sqlx::Result<Began> {
     let mut tx = inner.pool.begin().await?;
     let Some(document) = document::lock(inner, &mut tx, intent.document).await? else {

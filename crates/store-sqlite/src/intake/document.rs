@@ -46,6 +46,9 @@ pub(super) fn at(conn: &Connection, root: &str, key: &str) -> Result<Option<Docu
 }
 
 pub(super) fn take_in(tx: &Tx<'_>, new: &NewDocument) -> Result<TakenIn> {
+    if let Some(other) = moves::coming_to(tx.conn, &new.root, &new.key)?.filter(|other| *other != new.id) {
+        return Ok(TakenIn::Occupied(other));
+    }
     let id = blob(new.id.as_uuid());
     let bytes = i64::try_from(new.bytes).unwrap_or(i64::MAX);
     let values = params![id, new.root, new.path, new.key, new.version, bytes, new.owner, tx.now];

@@ -31,6 +31,11 @@ pub(super) fn open_of(conn: &Connection, document: JobId) -> Result<Option<MoveR
     find(conn, sql::OPEN_MOVE, params![blob(document.as_uuid())], read)
 }
 
+/// The document that is on its way to a key.
+pub(super) fn coming_to(conn: &Connection, root: &str, key: &str) -> Result<Option<JobId>> {
+    find(conn, sql::COMING_TO, params![root, key], |row| row::job(row, 0))
+}
+
 pub(super) fn begin(tx: &Tx<'_>, intent: &NewMove) -> Result<Began> {
     let Some(document) = document::find(tx.conn, intent.document)? else { return Ok(Began::NotFound) };
     if document.run > intent.token {

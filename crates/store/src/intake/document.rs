@@ -94,7 +94,7 @@ pub enum TakenIn {
     New,
     /// It was one already.
     Known,
-    /// Another document that waits or runs has its key.
+    /// Another document that waits or runs has its key, or is on its way there: what lies there may be that one.
     Occupied(JobId),
 }
 
