@@ -43,7 +43,7 @@ pub(super) async fn coming_to(
     key: &str,
 ) -> sqlx::Result<Option<JobId>> {
     let query = sqlx::query(inner.sql.coming_to.text()).bind(root).bind(key);
-    query.fetch_optional(tx).await?.map(|r| r.try_get::<Uuid, _>(0).map(JobId::from)).transpose()
+    query.fetch_optional(tx).await?.as_ref().map(|r| row::job(r, 0)).transpose()
 }
 
 pub(super) async fn begin(inner: &Inner, intent: &NewMove) -> sqlx::Result<Began> {
