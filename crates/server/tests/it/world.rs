@@ -108,7 +108,9 @@ impl World {
             max_response: 64 << 20,
         })
         .unwrap();
-        let engine = Engine::new(store, Options::default()).await.unwrap();
+        // A worker hears a wish with its heartbeat, which comes four times in a lease.
+        let options = Options { lease_ttl: Duration::from_secs(20), ..Options::default() };
+        let engine = Engine::new(store, options).await.unwrap();
         let policy = Policy { backoff: Backoff::none(), ..Policy::reliability() };
         let options = ConvertOptions { policy, concurrency: 4, max_result: 64 << 20 };
         engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), options));
