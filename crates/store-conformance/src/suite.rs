@@ -135,6 +135,7 @@ macro_rules! suite {
                 failure_records_are_kept_and_found,
                 an_owner_is_told_what_is_new_and_what_recovered,
                 deliveries_are_noted_and_listed,
+                old_deliveries_are_forgotten,
                 notifications_are_set_and_removed,
             }
             event {

@@ -120,6 +120,7 @@ statements! {
     find_lane
     find_twin
     first_setting
+    forget_deliveries
     forget_documents
     forget_keys
     forget_records

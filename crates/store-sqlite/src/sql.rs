@@ -21,6 +21,7 @@ statements! {
     DOCUMENTS = "documents";
     END_MOVE = "end_move";
     FAILURE_RECORDS = "failure_records";
+    FORGET_DELIVERIES = "forget_deliveries";
     FORGET_DOCUMENTS = "forget_documents";
     FORGET_RECORDS = "forget_records";
     HOLD_DOCUMENT = "hold_document";
@@ -264,6 +265,15 @@ mod tests {
     fn the_claim_reads_the_ready_index_in_order() {
         let plan = plan(READY_OF_LANE, [1i64, 2, 3]);
         assert_eq!(plan, ["SEARCH jobs USING COVERING INDEX jobs_ready (lane=? AND due_at<?)"]);
+    }
+
+    #[test]
+    fn open_moves_are_found_without_looking_through_documents() {
+        for (sql, count) in [(COMING_TO, 2), (OPEN_MOVES, 3)] {
+            let plan = plan(sql, rusqlite::params_from_iter(vec![rusqlite::types::Null; count]));
+            assert_eq!(plan[0], "SCAN m USING INDEX moves_open");
+            assert_eq!(plan[1], "SEARCH d USING PRIMARY KEY (id=?)");
+        }
     }
 
     #[test]

@@ -144,6 +144,28 @@ pub async fn deliveries_are_noted_and_listed(h: &dyn Harness) {
     assert_eq!(intake.delivery("none").await.unwrap(), None);
 }
 
+/// A delivery that is over is forgotten when its time is over; one that still waits never is.
+pub async fn old_deliveries_are_forgotten(h: &dyn Harness) {
+    let (k, intake) = (Kit::new(h), h.intake());
+    let at = k.now().await;
+    for (key, state) in [
+        ("sent", DeliveryState::Sent),
+        ("written", DeliveryState::Written),
+        ("failed", DeliveryState::Failed),
+        ("waiting", DeliveryState::Waiting),
+    ] {
+        intake.note_delivery(Delivery { state, ..delivery(key, at) }).await.unwrap();
+    }
+    assert_eq!(intake.forget_deliveries(at, 10).await.unwrap(), 0, "too young");
+    k.advance(secs(1)).await;
+    let now = k.now().await;
+    intake.note_delivery(delivery("young", now)).await.unwrap();
+    assert_eq!(intake.forget_deliveries(now, 2).await.unwrap(), 2, "no more than asked for");
+    assert_eq!(intake.forget_deliveries(now, 2).await.unwrap(), 1);
+    let left = intake.deliveries(PageRequest::default()).await.unwrap().rows;
+    assert_eq!(left.iter().map(|d| d.key.as_str()).collect::<Vec<_>>(), ["young", "waiting"]);
+}
+
 /// Addresses are added, switched and removed.
 pub async fn notifications_are_set_and_removed(h: &dyn Harness) {
     let intake = h.intake();

@@ -1,6 +1,6 @@
 //! Who has not been told what, deliveries, and addresses.
 
-use redrive_model::instant;
+use redrive_model::{Timestamp, instant};
 use redrive_store::intake::{Delivery, DeliveryState, DigestItem, Notification, ToldNow};
 use redrive_store::{Behind, Page};
 use sqlx::postgres::{PgArguments, PgRow};
@@ -84,6 +84,13 @@ pub(super) async fn deliveries(
         .bind(i64::try_from(limit).unwrap_or(50));
     let rows = query.fetch_all(&inner.pool).await?;
     Ok(Page::of_deliveries(rows.iter().map(read_delivery).collect::<sqlx::Result<_>>()?, limit))
+}
+
+pub(super) async fn forget_deliveries(inner: &Inner, before: Timestamp, limit: usize) -> sqlx::Result<u64> {
+    let query = sqlx::query(inner.sql.forget_deliveries.text())
+        .bind(instant::to_millis(before))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    Ok(query.execute(&inner.pool).await?.rows_affected())
 }
 
 pub(super) async fn notifications(inner: &Inner) -> sqlx::Result<Vec<Notification>> {

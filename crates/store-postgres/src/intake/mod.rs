@@ -124,4 +124,8 @@ impl IntakeStore for PostgresStore {
     async fn forget_documents(&self, before: Timestamp, limit: usize) -> Result<u64> {
         repeating!(document::forget(self.inner(), before, limit))
     }
+
+    async fn forget_deliveries(&self, before: Timestamp, limit: usize) -> Result<u64> {
+        repeating!(digest::forget_deliveries(self.inner(), before, limit))
+    }
 }

@@ -66,6 +66,11 @@ pub(super) fn deliveries(conn: &Connection, page: &PageRequest) -> Result<Page<D
     Ok(Page::of_deliveries(list(conn, sql::DELIVERIES, values, read_delivery)?, limit))
 }
 
+pub(super) fn forget_deliveries(tx: &Tx<'_>, before: i64, limit: usize) -> Result<u64> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(execute(tx.conn, sql::FORGET_DELIVERIES, params![before, limit])? as u64)
+}
+
 pub(super) fn notifications(conn: &Connection) -> Result<Vec<Notification>> {
     list(conn, sql::NOTIFICATIONS, [], |row| {
         Ok(Notification { owner: row.get(0)?, address: row.get(1)?, enabled: row.get(2)? })

@@ -136,4 +136,9 @@ impl IntakeStore for SqliteStore {
         let before = instant::to_millis(before);
         self.write(Undo::Savepoint, move |tx| document::forget(tx, before, limit)).await
     }
+
+    async fn forget_deliveries(&self, before: Timestamp, limit: usize) -> Result<u64> {
+        let before = instant::to_millis(before);
+        self.write(Undo::Savepoint, move |tx| digest::forget_deliveries(tx, before, limit)).await
+    }
 }

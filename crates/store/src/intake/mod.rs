@@ -113,4 +113,7 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// Removes up to `limit` documents that ended before `before` and whose job is gone, with their moves; and as many records
     /// made before it of documents that are gone.
     async fn forget_documents(&self, before: Timestamp, limit: usize) -> Result<u64>;
+
+    /// Removes up to `limit` deliveries that were over before `before`. One that still waits is kept, however old.
+    async fn forget_deliveries(&self, before: Timestamp, limit: usize) -> Result<u64>;
 }
