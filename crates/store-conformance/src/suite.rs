@@ -129,6 +129,7 @@ macro_rules! suite {
                 a_move_whose_name_is_taken_goes_elsewhere,
                 what_a_person_took_away_is_gone,
                 documents_are_listed_and_counted,
+                documents_whose_job_is_gone_or_over_are_told,
                 documents_are_forgotten_after_their_jobs,
             }
             told {

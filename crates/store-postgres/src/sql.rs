@@ -65,6 +65,7 @@ pub(crate) fn with_schema(text: &str, schema: &str) -> String {
 statements! {
     a_move
     acts
+    astray
     attempts
     batch
     batch_failures

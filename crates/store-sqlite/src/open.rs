@@ -26,6 +26,10 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/5_twins.sql"),
     include_str!("../migrations/6_drain.sql"),
 ];
+/// KiB of the file that the writer keeps in memory.
+const WRITER_KEEPS: i64 = 8 << 10;
+/// And a reader: little, because what it keeps is thrown away at its next read after any commit.
+const READER_KEEPS: i64 = 2 << 10;
 /// A larger file is checked in the background.
 pub(crate) const CHECK_AT_ONCE: u64 = 64 << 20;
 const NETWORK_FILE_SYSTEMS: &[&str] =
@@ -62,6 +66,7 @@ pub(crate) fn open_writer(place: Place<'_>, sync: Sync) -> Result<Connection, St
         }
     };
     pragmas(&conn)?;
+    keep(&conn, WRITER_KEEPS)?;
     // Before anything is changed: a file that is not ours stays as it is, down to its journal mode.
     if !is_empty(&conn)? {
         check_version(&conn)?;
@@ -91,6 +96,7 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let conn = Connection::open_with_flags(path, flags).map_err(|e| cannot_open(path, e))?;
     pragmas(&conn)?;
+    keep(&conn, READER_KEEPS)?;
     check_version(&conn)?;
     Ok(conn)
 }
@@ -119,7 +125,12 @@ fn pragmas(conn: &Connection) -> Result<(), StoreError> {
     ] {
         conn.pragma_update(None, name, value).map_err(store_error)?;
     }
-    conn.pragma_update(None, "cache_size", -16_384).map_err(store_error)
+    Ok(())
+}
+
+/// So much of the file is kept in memory by a connection, at most.
+fn keep(conn: &Connection, kib: i64) -> Result<(), StoreError> {
+    conn.pragma_update(None, "cache_size", -kib).map_err(store_error)
 }
 
 fn version(conn: &Connection) -> Result<(i64, i64, i64), StoreError> {

@@ -11,6 +11,7 @@ macro_rules! statements {
 }
 
 statements! {
+    ASTRAY = "astray";
     CHANGE_DOCUMENT = "change_document";
     DELIVERIES = "deliveries";
     DELIVERY = "delivery";

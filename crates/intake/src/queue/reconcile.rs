@@ -4,13 +4,16 @@
 //! What is in flight is counted from rows, so a row that nobody would ever end would take a place for ever.
 
 use redrive_engine::model::{LeaseToken, State, instant};
-use redrive_engine::store::intake::{DocumentChange, DocumentFilter, DocumentRow, Stage};
-use redrive_engine::store::{JobRow, PageRequest};
+use redrive_engine::store::JobRow;
+use redrive_engine::store::intake::{DocumentChange, DocumentRow, Stage};
 use redrive_engine::{Code, Failure};
 
 use super::{Queue, unknown};
 use crate::layout::Place;
 use crate::mover::{Goal, Moved};
+
+/// So many rows at once.
+const AT_ONCE: usize = 200;
 
 impl Queue {
     /// Puts right what can be; what cannot stays for the next look.
@@ -25,36 +28,22 @@ impl Queue {
 
     /// Rows that wait or run, and whose job is not there, or has ended and was not heard of.
     async fn put_rows_right(&self) -> Result<(), Failure> {
-        let filter = DocumentFilter {
-            root: self.mover.shelf.root().to_owned(),
-            stages: vec![Stage::Waiting, Stage::Processing],
-            ..DocumentFilter::default()
-        };
         let now = self.engine.store().now().await.map_err(unknown)?;
-        let mut cursor = None;
+        let ended = instant::before(now, self.options.patience);
+        let (root, mut after) = (self.mover.shelf.root(), None);
         loop {
-            let page = PageRequest { limit: 200, cursor };
-            let page = self.mover.store.documents(filter.clone(), page).await.map_err(unknown)?;
+            let rows = self.mover.store.astray(root, ended, after, AT_ONCE).await.map_err(unknown)?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = Some(last.id);
             let mut jobs = Vec::new();
-            for row in &page.rows {
+            for row in &rows {
                 match self.engine.store().job(row.id).await.map_err(unknown)? {
                     // A process ended between the row and its job.
                     None => jobs.push(self.job(row.id, &row.path)?),
-                    Some(job) => {
-                        let ended = job.finished_at.filter(|_| job.state.is_terminal());
-                        let long = ended
-                            .is_some_and(|at| instant::between(at.min(now), now) >= self.options.patience);
-                        if long {
-                            self.end_row(row, &job).await?;
-                        }
-                    }
+                    Some(job) => self.end_row(row, &job).await?,
                 }
             }
             self.hand_in(jobs).await?;
-            cursor = page.next;
-            if cursor.is_none() {
-                return Ok(());
-            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! Documents of intake and their moves.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use redrive_model::{Code, JobId, LeaseToken};
+use redrive_model::{Code, JobId, LeaseToken, Timestamp, instant};
 use redrive_store::PageRequest;
 use redrive_store::intake::{
     Began, DocumentChange, DocumentFilter, DocumentRow, Held, Hold, IntakeStore, MoveEnd, MoveRow, MoveState,
@@ -65,7 +66,11 @@ pub async fn a_place_to_which_a_document_is_moved_is_not_taken_in(h: &dyn Harnes
     assert_eq!(intake.take_in(vec![new(c, "y.pdf")]).await.unwrap(), [TakenIn::New], "another key is free");
     assert!(intake.document(b).await.unwrap().is_none());
     intake.end_move(back.number, done("v1")).await.unwrap();
-    assert_eq!(intake.take_in(vec![new(b, "x.pdf")]).await.unwrap(), [TakenIn::Occupied(a)], "now it is there");
+    assert_eq!(
+        intake.take_in(vec![new(b, "x.pdf")]).await.unwrap(),
+        [TakenIn::Occupied(a)],
+        "now it is there"
+    );
 }
 
 /// Taking a file in twice is taking it in once, and a key has one document that waits or runs.
@@ -277,6 +282,35 @@ pub async fn documents_are_listed_and_counted(h: &dyn Harness) {
     assert_eq!(listed(text).await, [ids[5], ids[2]]);
     let bad = PageRequest { limit: 2, cursor: Some("nonsense".into()) };
     assert!(intake.documents(all, bad).await.is_err());
+}
+
+/// A document that waits or runs needs a job that can end it: one without, and one whose job ended long enough ago, are told.
+pub async fn documents_whose_job_is_gone_or_over_are_told(h: &dyn Harness) {
+    let (k, intake) = (Kit::new(h), h.intake());
+    let complete = k.put_one(k.job()).await;
+    k.complete(&k.claim_one().await).await;
+    let failed = k.put_dead(vec![k.job()]).await[0];
+    let cancelled = k.put_one(k.job()).await;
+    k.cancel(cancelled).await;
+    let queued = k.put_one(k.job()).await;
+    let (gone, done, elsewhere) = (k.id(), k.id(), k.id());
+    let named = [(queued, "q"), (complete, "c"), (failed, "f"), (cancelled, "x"), (gone, "g"), (done, "d")];
+    let mut documents: Vec<NewDocument> = named.map(|(id, name)| new(id, &format!("{name}.pdf"))).into();
+    documents.push(NewDocument { root: "file:///elsewhere".into(), ..new(elsewhere, "e.pdf") });
+    intake.take_in(documents).await.unwrap();
+    intake.change_document(done, LeaseToken(1), DocumentChange::stage(Stage::Done)).await.unwrap();
+    let told = async |ended: Timestamp, after: Option<JobId>, limit: usize| -> Vec<JobId> {
+        let rows = intake.astray(ROOT, ended, after, limit).await.unwrap();
+        rows.into_iter().map(|row| row.id).collect()
+    };
+    let now = k.now().await;
+    let just_before = instant::before(now, Duration::from_millis(1));
+    assert_eq!(told(just_before, None, 10).await, [gone], "the others may still be heard of");
+    let mut all = vec![gone, complete, failed, cancelled];
+    all.sort();
+    assert_eq!(told(now, None, 10).await, all);
+    assert_eq!(told(now, None, 2).await, all[..2]);
+    assert_eq!(told(now, Some(all[1]), 10).await, all[2..]);
 }
 
 /// A document is forgotten when it has ended, its time is over and its job is gone; its moves go with it.

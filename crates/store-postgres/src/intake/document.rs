@@ -169,6 +169,21 @@ pub(super) async fn live(inner: &Inner, root: &str) -> sqlx::Result<u64> {
     row::many(&row, 0)
 }
 
+pub(super) async fn astray(
+    inner: &Inner,
+    root: &str,
+    ended: Timestamp,
+    after: Option<JobId>,
+    limit: usize,
+) -> sqlx::Result<Vec<DocumentRow>> {
+    let query = sqlx::query(inner.sql.astray.text())
+        .bind(root)
+        .bind(instant::to_millis(ended))
+        .bind(after.map(|id| id.as_uuid()))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    query.fetch_all(&inner.pool).await?.iter().map(read).collect()
+}
+
 pub(super) async fn forget(inner: &Inner, before: Timestamp, limit: usize) -> sqlx::Result<u64> {
     let mut forgotten = 0;
     for statement in [&inner.sql.forget_documents, &inner.sql.forget_records] {

@@ -46,6 +46,16 @@ impl IntakeStore for PostgresStore {
         repeating!(document::live(self.inner(), root))
     }
 
+    async fn astray(
+        &self,
+        root: &str,
+        ended: Timestamp,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRow>> {
+        repeating!(document::astray(self.inner(), root, ended, after, limit))
+    }
+
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold> {
         repeating!(document::take_hold(self.inner(), id, token))
     }

@@ -119,6 +119,17 @@ pub(super) fn live(conn: &Connection, root: &str) -> Result<u64> {
     Ok(count.unwrap_or_default())
 }
 
+pub(super) fn astray(
+    conn: &Connection,
+    root: &str,
+    ended: i64,
+    after: Option<JobId>,
+    limit: usize,
+) -> Result<Vec<DocumentRow>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    list(conn, sql::ASTRAY, params![root, ended, after.map(|id| blob(id.as_uuid())), limit], read)
+}
+
 pub(super) fn forget(tx: &Tx<'_>, before: i64, limit: usize) -> Result<u64> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let documents = execute(tx.conn, sql::FORGET_DOCUMENTS, params![before, limit])?;

@@ -50,6 +50,17 @@ impl IntakeStore for SqliteStore {
         self.read(move |conn| document::live(conn, &root)).await
     }
 
+    async fn astray(
+        &self,
+        root: &str,
+        ended: Timestamp,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRow>> {
+        let (root, ended) = (root.to_owned(), instant::to_millis(ended));
+        self.read(move |conn| document::astray(conn, &root, ended, after, limit)).await
+    }
+
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold> {
         self.write(Undo::Savepoint, move |tx| document::take_hold(tx, id, token)).await
     }

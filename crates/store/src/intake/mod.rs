@@ -49,6 +49,16 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// How many documents of a root wait or run: cheap, however many have ended.
     async fn live_documents(&self, root: &str) -> Result<u64>;
 
+    /// Documents of a root that wait or run although their job is not there, or ended no later than `ended`; behind an id, in the order of ids.
+    /// Cheap when there are none, however many wait.
+    async fn astray(
+        &self,
+        root: &str,
+        ended: Timestamp,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRow>>;
+
     /// An attempt takes hold of its document: whoever has an older token may change and move nothing any more.
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold>;
 
