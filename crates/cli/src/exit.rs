@@ -46,7 +46,6 @@ impl Stop {
     }
 
     /// How it ends.
-    #[cfg(test)]
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

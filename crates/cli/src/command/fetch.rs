@@ -22,7 +22,7 @@ pub(crate) fn run(shared: &Shared, args: &Fetch) -> Result<(), Stop> {
 
 async fn fetch(values: &Values, args: &Fetch, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
     match server(values, args).await? {
-        Some(client) => there(client, args, stopped).await,
+        Some(client) => there(values, client, args, stopped).await,
         None => here(values, args, stopped).await,
     }
 }
@@ -58,9 +58,9 @@ async fn here(values: &Values, args: &Fetch, mut stopped: watch::Receiver<bool>)
     let (work, data_dir) = (settings::work(values)?, settings::data_dir(values));
     let asked = asked(args, None)?;
     let to = fetching.to.to_string();
-    let alone = Alone::open(values, &data_dir, fetching, &work, &asked, args.again).await?;
+    let mut alone = Alone::open(values, &data_dir, fetching, &work, &asked, args.again).await?;
     let running = alone.start();
-    let followed = follow(&alone.doer, args.json, None, &mut stopped).await;
+    let followed = follow(&mut alone.doer, args.json, None, &mut stopped, || None).await;
     if *stopped.borrow() {
         writeln!(stderr(), "redrive: stopping after what has begun; once more stops at once")?;
     }
@@ -71,19 +71,25 @@ async fn here(values: &Values, args: &Fetch, mut stopped: watch::Receiver<bool>)
     end(&seen, alone.before, "the same command goes on from here")
 }
 
-async fn there(client: Client, args: &Fetch, mut stopped: watch::Receiver<bool>) -> Result<(), Stop> {
+async fn there(
+    values: &Values,
+    client: Client,
+    args: &Fetch,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<(), Stop> {
     let asked = asked(args, args.to.clone())?;
     // The same command, given again while its batch is known, asks for the same batch.
     let key = (!args.again).then(|| format!("redrive-fetch-{}", asked.sha256));
     let shape = ManifestShape { ndjson: asked.shape.format == Format::Ndjson, gzip: asked.shape.gzip };
     let reply =
         client.fetch(asked.body(), shape, key.as_deref()).await.map_err(|error| asked.not_taken(error))?;
-    let doer = Doer::There { client, id: reply.job_id.clone() };
+    let mut doer = Doer::There { client, id: reply.job_id.clone() };
     let before = if reply.replayed { Some(doer.again().await?) } else { None };
     let (stored, ended) = before.map_or((0, None), |before| {
         (before.resources_completed, before.finished_at.filter(|_| before.resources_failed > 0))
     });
-    let seen = follow(&doer, args.json, ended, &mut stopped).await?;
+    let find = || near_server::find(values).ok().flatten().map(|known| known.client);
+    let seen = follow(&mut doer, args.json, ended, &mut stopped, find).await?;
     if seen.finished_at.is_some() {
         tell(&doer, args, |place| place.unwrap_or("the server's FETCH_TO").to_owned()).await?;
     }

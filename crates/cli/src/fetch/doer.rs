@@ -35,6 +35,13 @@ impl Doer {
         }
     }
 
+    /// The server is asked in this way from now on.
+    pub(super) fn turn_to(&mut self, server: Client) {
+        if let Self::There { client, .. } = self {
+            *client = server;
+        }
+    }
+
     /// How a batch was that is asked for again. What failed of it is asked to start again; here whoever opened it has seen to that.
     pub(crate) async fn again(&self) -> Result<FetchSnapshot, Stop> {
         let seen = self.snapshot().await?;

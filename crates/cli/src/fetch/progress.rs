@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use redrive_api::FetchSnapshot;
+use redrive_api::client::Client;
 use redrive_model::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::absence::Absence;
 use super::doer::Doer;
 use crate::exit::{Exit, Stop};
 
@@ -25,16 +27,18 @@ const BEGINS: Duration = Duration::from_secs(60);
 const WHILE: Duration = Duration::from_secs(15);
 
 /// Tells how far a batch is until it has ended, or until we are told to stop. Where it was asked to go on after an end, that end does not
-/// count.
+/// count. A server that is away is waited for, and looked for with `find`.
 pub(crate) async fn follow(
-    doer: &Doer,
+    doer: &mut Doer,
     quiet: bool,
     before: Option<Timestamp>,
     stopped: &mut watch::Receiver<bool>,
+    find: impl Fn() -> Option<Client>,
 ) -> Result<FetchSnapshot, Stop> {
     let (mut progress, asked) = (Progress::new(quiet), Instant::now());
     let mut look = tokio::time::interval(LOOK);
     let mut look_at_held = tokio::time::interval(LOOK_AT_HELD);
+    let mut absence = Absence::default();
     let mut seen = doer.snapshot().await?;
     loop {
         progress.show(&seen);
@@ -55,8 +59,25 @@ pub(crate) async fn follow(
         tokio::select! {
             biased;
             _ = stopped.wait_for(|stop| *stop) => {}
-            _ = look_at_held.tick() => progress.held(&doer.held().await?),
-            _ = look.tick() => seen = doer.snapshot().await?,
+            _ = look_at_held.tick() => progress.held(&doer.held().await.unwrap_or_default()),
+            _ = look.tick() => match doer.snapshot().await {
+                Ok(now) => {
+                    seen = now;
+                    if absence.over() {
+                        progress.say("the server answers again");
+                    }
+                }
+                Err(stop) => {
+                    let why = stop.message().to_owned();
+                    let news = absence.bear(stop, Instant::now()).inspect_err(|_| progress.bar.finish_and_clear())?;
+                    if news {
+                        progress.say(&format!("{why}; waiting for it"));
+                    }
+                    if let Some(client) = find() {
+                        doer.turn_to(client);
+                    }
+                }
+            },
         }
     }
 }
@@ -122,9 +143,13 @@ impl Progress {
     /// Says what is waited for and why, when that changes.
     fn held(&mut self, held: &[(String, &'static str)]) {
         for line in changes(&self.held, held) {
-            self.bar.suspend(|| drop(writeln!(stderr(), "redrive: {line}")));
+            self.say(&line);
         }
         self.held = held.to_vec();
+    }
+
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| drop(writeln!(stderr(), "redrive: {line}")));
     }
 }
 

@@ -269,6 +269,34 @@ fn through_a_server_the_same_is_told_and_the_objects_lie_there() {
 }
 
 #[test]
+fn a_server_that_is_killed_and_comes_back_is_followed_to_the_end() {
+    let world = World::new();
+    let paths = world.list("many", 300);
+    for path in &paths {
+        world.origin.say(path, [Answer::Drip(body_of(path), 200, Duration::from_millis(5))]);
+    }
+    let data = world.at("data");
+    let settings = [SETTINGS, &[("WORKER_LEASE_TTL_SEC", "2")]].concat();
+    let mut server = Running::serve(&data, &settings);
+    let (list, data_dir) = (world.at("many.txt").display().to_string(), data.display().to_string());
+    let mut client = Running::start(&["fetch", "--manifest", &list, "--data-dir", &data_dir], SETTINGS);
+    let fetched = data.join("fetched");
+    wait_for("some are stored", || (contents(&fetched).len() > 30).then_some(()));
+    server.signal("-KILL");
+    server.ended();
+    assert!(contents(&fetched).len() < 300, "it was killed in the middle");
+    wait_for("the client tells", || client.err().contains("waiting for it").then_some(()));
+    // On another port, with another token for its neighbours.
+    let _server = Running::serve(&data, &settings);
+    let code = client.ended();
+    let said = client.err();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the server answers again") && said.contains("300 stored"), "{said}");
+    assert_eq!(client.out().lines().count(), 300, "every resource is told once");
+    assert_eq!(contents(&fetched), bodies(&paths));
+}
+
+#[test]
 fn through_a_server_the_same_command_tries_again_what_failed_and_nothing_else() {
     let world = World::new();
     world.origin.say("/gone", [Answer::status(404)]);
