@@ -27,6 +27,7 @@ async fn does_what_it_is_told() {
         ("put-until", how) => crate::killed::put_until(folder, how).await,
         ("put", bytes) => crate::synced::put(folder, bytes.parse().unwrap()).await,
         ("put-again", _) => crate::synced::put_again(folder).await,
+        ("relocate", _) => crate::synced::relocate(folder).await,
         ("denied", _) => crate::torn::denied(folder).await,
         ("many-folder", count) => crate::memory::many_on_folder(folder, count.parse().unwrap()).await,
         ("many-s3", count) => crate::memory::many_on_s3(folder, count.parse().unwrap()).await,

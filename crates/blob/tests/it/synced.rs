@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use redrive_blob::shelf::{FolderShelf, Meta, Shelf};
 use redrive_blob::{BlobsExt, Folder};
 
 use crate::child;
@@ -29,6 +30,16 @@ pub(crate) async fn put_again(folder: &Path) {
     std::fs::remove_dir_all(folder.join("a/b")).unwrap();
     blobs.put_bytes(&k("a/b/third"), noise(1_000, 1)).await.unwrap();
     println!("stored all");
+}
+
+/// In the child: a file of a person's goes from one folder to another that is made for it.
+pub(crate) async fn relocate(folder: &Path) {
+    let shelf = FolderShelf::open(folder).await.unwrap();
+    let (item, _) = shelf.look(&k("queue/team/a.pdf")).await.unwrap().unwrap();
+    match shelf.relocate(&item.key, &item.version, &k("pdf/team/a.pdf"), &Meta::new()).await {
+        Ok(moved) => println!("moved {moved:?}"),
+        Err(error) => println!("failed {}", error.code()),
+    }
 }
 
 /// Runs the child under strace and answers with what it said and which calls it made; `None` without strace.
@@ -135,6 +146,37 @@ fn a_sync_that_the_kernel_fails_is_never_told_as_success() {
         let failed =
             calls.iter().filter(|call| call.starts_with("fsync(") && call.contains("INJECTED")).count();
         assert_eq!(failed, 1, "a failed sync is not tried again: {calls:#?}");
+    }
+}
+
+/// Both ends of a move, and what was made for it: none of it may be forgotten by a power cut once it was told. A sync that fails is told.
+#[test]
+fn a_move_is_synced_at_both_ends_before_it_is_told() {
+    let home = || {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("queue/team")).unwrap();
+        std::fs::write(home.path().join("queue/team/a.pdf"), noise(1_000, 1)).unwrap();
+        home
+    };
+    let folders = ["queue/team", "pdf/team", "pdf", ""];
+    let path =
+        |home: &Path, folder: &str| home.join(folder).to_str().unwrap().trim_end_matches('/').to_owned();
+    let fine = home();
+    let Some((said, calls)) = traced("relocate", fine.path(), &[]) else { return };
+    assert!(said.contains("moved Done"), "{said}");
+    let renamed = calls.iter().position(|call| call.starts_with("renameat2(")).unwrap();
+    for folder in folders {
+        let synced = format!("<{}>", path(fine.path(), folder));
+        let after = calls[renamed..].iter().any(|call| call.starts_with("fsync(") && call.contains(&synced));
+        assert!(after, "{folder}: {calls:#?}");
+    }
+    for folder in ["queue/team", "pdf/team"] {
+        let home = home();
+        let path = path(home.path(), folder);
+        let fault = ["-e", "inject=fsync:error=EIO", "-P", &path];
+        let Some((said, _)) = traced("relocate", home.path(), &fault) else { return };
+        assert!(said.contains("failed IO_ERROR"), "{folder}: {said}");
+        assert_eq!(files_below(home.path()).len(), 1, "it is at one of the two places");
     }
 }
 

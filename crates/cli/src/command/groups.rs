@@ -42,8 +42,9 @@ fn row(group: &Group, json: bool) -> Result<(), Stop> {
     if json {
         return say::json(group);
     }
-    let Group { fingerprint, open, last_seen, code, state, .. } = group;
-    say::row(&format!("{fingerprint}  {open:>5} open  {last_seen:.0}  {code:<13}"), state)
+    let Group { fingerprint, open, last_seen, code, state, workload, .. } = group;
+    let row = format!("{fingerprint}  {open:>5} open  {last_seen:.0}  {state:<8}");
+    say::row(&row, &format!("{workload} {code}"))
 }
 
 fn show(group: &Group, json: bool) -> Result<(), Stop> {

@@ -11,6 +11,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::exit::{Exit, Stop};
 
+/// The target that every file on this machine needs.
+const DISK: &str = "disk";
 /// Rows of a page.
 const PAGE: usize = 200;
 
@@ -116,14 +118,20 @@ impl Doer {
                 rows.into_iter().map(|row| (row.target, row.state)).collect()
             }
         };
-        Ok(all.into_iter().filter_map(|(target, state)| Some((target, words(&state)?))).collect())
+        Ok(all
+            .into_iter()
+            .filter_map(|(target, state)| words(&target, &state).map(|words| (target, words)))
+            .collect())
     }
 }
 
 /// What people are told about a target in this state; nothing when it is asked as usual.
-fn words(state: &str) -> Option<&'static str> {
+fn words(target: &str, state: &str) -> Option<&'static str> {
     Some(match state {
         "closed" => return None,
+        "open" | "half_open" | "throttled" if target == DISK => {
+            "is full or cannot be written to; what needs it waits, and goes on by itself when there is room"
+        }
         "open" => "does not answer well; what needs it waits, and goes on by itself",
         "half_open" => "is tried with one resource now",
         "ramp" => "answers again; it is asked for little at first",
@@ -144,7 +152,17 @@ mod tests {
     #[test]
     fn every_state_of_a_target_has_words_of_its_own() {
         let states = ["open", "half_open", "ramp", "throttled", "held", "something new"];
-        let told: std::collections::BTreeSet<_> = states.iter().map(|state| words(state).unwrap()).collect();
-        assert_eq!((told.len(), words("closed")), (states.len(), None));
+        let told: std::collections::BTreeSet<_> =
+            states.iter().map(|state| words("host:a:443", state).unwrap()).collect();
+        assert_eq!((told.len(), words("host:a:443", "closed")), (states.len(), None));
+    }
+
+    #[test]
+    fn a_full_disk_is_called_one() {
+        for state in ["open", "half_open", "throttled"] {
+            assert!(words("disk", state).unwrap().starts_with("is full"), "{state}");
+        }
+        assert!(words("disk", "held").unwrap().contains("operator"));
+        assert_eq!(words("disk", "closed"), None);
     }
 }

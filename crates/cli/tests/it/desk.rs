@@ -131,14 +131,17 @@ fn groups_are_listed_acknowledged_and_resolved() {
     let data = dir.path();
     let server = with_dead(data, 2);
     let rows = table(data, &["groups", "list", "--state", "new"]);
-    assert!(rows.len() == 1 && rows[0].contains("2 open") && rows[0].ends_with("new"), "{rows:?}");
+    assert!(
+        rows.len() == 1 && rows[0].contains("2 open") && rows[0].contains("  new       convert "),
+        "{rows:?}"
+    );
     let (group, _) = rows[0].split_once(' ').unwrap();
     let (code, out, _) = ask(data, &["groups", "show", group]);
     assert!(code == Some(0) && out.lines().any(|line| line == "failures   2"), "{out}");
     let one = objects(data, &["groups", "ack", group, "--reason", "looking"]).remove(0);
     assert_eq!(one["state"], "acknowledged");
     refused(data, &["groups", "ack", group], 5, "CONFLICT_STATE");
-    assert!(table(data, &["groups", "resolve", group])[0].ends_with("resolved"));
+    assert!(table(data, &["groups", "resolve", group])[0].contains("  resolved  convert "));
     assert!(objects(data, &["groups", "list", "--state", "new"]).is_empty());
     refused(data, &["groups", "show", "0123456789abcdef"], 3, "no such failure group");
     refused(data, &["groups", "list", "--state", "old"], 2, "state");
