@@ -27,7 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/6_drain.sql"),
 ];
 /// KiB of the file that the writer keeps in memory.
-const WRITER_KEEPS: i64 = 8 << 10;
+const WRITER_KEEPS: i64 = 4 << 10;
 /// And a reader: little, because what it keeps is thrown away at its next read after any commit.
 const READER_KEEPS: i64 = 2 << 10;
 /// A larger file is checked in the background.
