@@ -16,6 +16,9 @@ use crate::{
     openapi, operator, pages, pulse, rates, upload, zip,
 };
 
+/// The largest body of a request that has no file in it, in bytes.
+pub(crate) const SMALL_BODY: usize = 64 * 1024;
+
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -180,6 +183,6 @@ pub(crate) fn router(app: &App) -> Router<App> {
         if let Some(kind) = row.kind {
             handler = handler.layer(from_fn_with_state((app.clone(), kind), rates::meter));
         }
-        router.route(row.info.path, handler.layer(DefaultBodyLimit::max(64 * 1024)))
+        router.route(row.info.path, handler.layer(DefaultBodyLimit::max(SMALL_BODY)))
     })
 }
