@@ -49,6 +49,18 @@ pub fn routes() -> Vec<RouteInfo> {
     table().into_iter().map(|row| row.info).collect()
 }
 
+/// A route, and what it costs.
+pub(crate) struct Costs {
+    pub(crate) info: RouteInfo,
+    /// Whether it is counted who asks how often; for that the store may be asked who it is.
+    pub(crate) metered: bool,
+}
+
+/// All routes of the API with their costs.
+pub(crate) fn costs() -> Vec<Costs> {
+    table().into_iter().map(|row| Costs { metered: row.kind.is_some(), info: row.info }).collect()
+}
+
 /// All routes of the pages, which are no part of the API.
 #[must_use]
 pub fn page_routes() -> Vec<RouteInfo> {
