@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::problem::Problem;
 use crate::repo::Repo;
-use crate::{arrows, configuration, conformance, failures, lints};
+use crate::{arrows, configuration, conformance, deploying, failures, lints, logging, signals};
 
 /// Runs every check. An error means that a check could not run at all.
 pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
@@ -15,5 +15,8 @@ pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
     problems.extend(failures::check_overview(repo)?);
     problems.extend(conformance::check(repo)?);
     problems.extend(configuration::check(repo)?);
+    problems.extend(signals::check(repo)?);
+    problems.extend(logging::check(repo)?);
+    problems.extend(deploying::check(repo)?);
     Ok(problems)
 }

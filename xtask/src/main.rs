@@ -9,11 +9,14 @@ mod arrows;
 mod check;
 mod configuration;
 mod conformance;
+mod deploying;
 mod failures;
 mod generate;
 mod lints;
+mod logging;
 mod problem;
 mod repo;
+mod signals;
 
 use std::process::ExitCode;
 

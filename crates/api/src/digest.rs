@@ -76,6 +76,7 @@ pub struct NotificationList {
 
 /// Which address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct WhichNotification {
     /// Whose.
     pub owner: String,

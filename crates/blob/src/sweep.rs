@@ -170,7 +170,7 @@ impl Sweeping<'_> {
             Ok(Removed::Gone { bytes }) => {
                 self.done.deleted += 1;
                 self.done.deleted_bytes = self.done.deleted_bytes.saturating_add(bytes);
-                tracing::info!(blob.key = %key, blob.bytes = bytes, "orphan {key} deleted");
+                tracing::info!(event = "blob.orphan_deleted", blob.key = %key, blob.bytes = bytes, "orphan {key} deleted");
             }
             Ok(Removed::Missing | Removed::Kept) => self.done.spared += 1,
             Err(
@@ -180,7 +180,7 @@ impl Sweeping<'_> {
             }
             Err(error) => {
                 self.done.failed += 1;
-                tracing::warn!(blob.key = %key, %error, "orphan {key} cannot be deleted");
+                tracing::warn!(event = "blob.orphan_left", blob.key = %key, %error, "orphan {key} cannot be deleted");
             }
         }
         Ok(())

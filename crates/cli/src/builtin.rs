@@ -24,7 +24,7 @@ pub(crate) async fn start_with(
     tokio::spawn(async move {
         let told = async move { drop(stopped.wait_for(|stop| *stop).await) };
         if let Err(error) = http::serve(listener, settings, told).await {
-            tracing::error!(%error, "the built-in gateway has ended");
+            tracing::error!(event = "gateway.ended", %error, "the built-in gateway has ended");
         }
     });
     let url = Url::parse(&format!("http://{address}"));

@@ -90,7 +90,7 @@ pub(crate) async fn run(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended badly");
+        tracing::debug!(event = "door.broken_off", %error, "a connection ended badly");
     }
 }
 

@@ -100,7 +100,7 @@ pub async fn serve(
     let _ = stop.send(true);
     let finished = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.drain, finished).await.is_err() {
-        tracing::warn!("requests that did not finish in time are cut off");
+        tracing::warn!(event = "door.cut_off", "requests that did not finish in time are cut off");
     }
     connections.shutdown().await;
 }
@@ -127,7 +127,7 @@ async fn accept(
                         | std::io::ErrorKind::ConnectionReset
                         | std::io::ErrorKind::ConnectionRefused
                 ) {
-                    tracing::warn!(%error, "cannot accept connections");
+                    tracing::warn!(event = "door.cannot_accept", %error, "cannot accept connections");
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 }
             }

@@ -17,7 +17,8 @@ pub(crate) async fn list() -> Json<Vec<FailureEntry>> {
 
 /// One failure code.
 #[utoipa::path(get, path = "/api/failures/{code}", tag = "failures", params(("code" = String, Path, description = "The code")),
-    responses((status = 200, body = FailureEntry), (status = 404, description = "NOT_FOUND", body = Problem)))]
+    responses((status = 200, body = FailureEntry),
+        (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn one(name: Result<Path<String>, PathRejection>) -> Result<Json<FailureEntry>, Refusal> {
     let name = name.map(|Path(name)| name).unwrap_or_default();
     match Code::parse(&name.to_ascii_uppercase()) {

@@ -141,3 +141,82 @@ impl Default for Rates {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number as people write it.
+    fn many(number: u64) -> String {
+        let digits = number.to_string();
+        let groups: Vec<&str> =
+            digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+        groups.join(",")
+    }
+
+    /// `docs/limits.md` tells the numbers that hold.
+    #[test]
+    fn the_page_about_limits_tells_these_numbers() {
+        let page = include_str!("../../../docs/limits.md");
+        let (limits, door) = (Limits::default(), crate::DoorLimits::default());
+        let (whole, days) = (|n: f64| many(n as u64), |time: Duration| time.as_secs() / DAY.as_secs());
+        let kib = |bytes: usize| bytes / 1024;
+        let size = |n: usize| many(n as u64);
+        let mut rows = vec![
+            format!("| connections, in all | {} |", size(door.connections)),
+            format!("| connections of one address | {} |", door.per_address),
+            format!("| head of a request | {} KiB |", kib(door.head_bytes)),
+            format!("| time for the head | {} s |", door.head_time.as_secs()),
+            format!("| idle connection | {} s |", door.idle.as_secs()),
+            format!(
+                "| slowest body | {} bytes a second, after the first {} s of waiting |",
+                many(door.body_rate),
+                door.body_grace.as_secs()
+            ),
+            format!("| time to wait for a body, in all | {} s |", door.body_time.as_secs()),
+            format!("| answer that nobody reads | {} s |", door.write_stall.as_secs()),
+            format!("| time of a request without a stream or a file | {} s |", limits.deadline.as_secs()),
+            format!("| small bodies (JSON and forms) | {} KiB |", kib(crate::routes::SMALL_BODY)),
+            format!("| rows in one page of a list | {}, unless said 50 |", redrive_model::limits::MAX_PAGE),
+            format!("| file | {} bytes |", many(limits.max_upload)),
+            format!("| uploads at once, in all | {} |", limits.uploads),
+            format!("| uploads at once of one session | {} |", limits.uploads_per_session),
+            format!("| jobs that wait | {} |", many(limits.queue_depth)),
+            format!("| age of the oldest job that could run | {} s |", many(limits.queue_age.as_secs())),
+            format!("| free room below which it is warned | {} bytes |", many(limits.room.soft)),
+            format!("| free room below which uploads are refused | {} bytes |", many(limits.room.hard)),
+            format!("| results in one ZIP | {},", size(limits.zip_entries)),
+            format!("| jobs in all | {} |", many(limits.jobs_per_session)),
+            format!("| jobs that have not ended | {} |", many(limits.active_per_session)),
+            format!(
+                "| bytes | {} at once, and {} more each second |",
+                whole(limits.bytes_per_session.burst),
+                whole(limits.bytes_per_session.per_second)
+            ),
+            format!("| batches of downloads that have not ended | {} |", limits.batches_per_session),
+            format!("| event streams | {}; {} in all |", limits.streams_per_session, size(limits.streams)),
+            format!("| life without use | {} days", days(limits.session.idle)),
+            format!("| life in all | {} days", days(limits.session.absolute)),
+            format!(
+                "| sign-in of an operator | {} hours without use, {} days in all |",
+                limits.operator_session.idle.as_secs() / 3600,
+                days(limits.operator_session.absolute)
+            ),
+            format!("One address may ask {} times as often", limits.rates.address_factor),
+            format!("| downloads that wait | {};", many(limits.fetch_depth)),
+        ];
+        let rates = limits.rates;
+        for (what, rate) in [
+            ("uploads and manifests", rates.upload),
+            ("looking: lists, jobs, status, pages", rates.look),
+            ("downloads", rates.download),
+            ("acts: retry, cancel, and what operators do", rates.act),
+            ("new sessions of one address", rates.session),
+            ("wrong tokens and codes of one address", rates.wrong_keys),
+        ] {
+            rows.push(format!("| {what} | {} | {} |", rate.burst, rate.per_second));
+        }
+        let wrong: Vec<&String> = rows.iter().filter(|row| !page.contains(row.as_str())).collect();
+        assert!(wrong.is_empty(), "docs/limits.md does not have {wrong:#?}");
+    }
+}

@@ -1,10 +1,15 @@
 //! The OpenAPI 3.1 document, made from the handlers and the wire types.
 
+mod examples;
+mod problems;
+
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use axum::Json;
 use axum::http::Method;
 use redrive_api::PROBLEM_JSON;
+use serde_json::Value;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
@@ -164,15 +169,25 @@ fn code(means: &str) -> &str {
     means.split_once(':').map_or(means, |(code, _)| code)
 }
 
-/// The document.
+/// The document. It is the same for everybody and as long as the program runs, so it is made once.
+static WHOLE: LazyLock<Value> = LazyLock::new(|| {
+    // What the derive has made is always JSON.
+    let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
+    problems::complete(&mut document);
+    examples::fill(&mut document);
+    document
+});
+
+/// The document: every operation with its problems, and an example of everything.
 #[must_use]
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+pub fn openapi() -> &'static Value {
+    &WHOLE
 }
 
 /// This document.
-#[utoipa::path(get, path = "/api/openapi.json", tag = "openapi", responses((status = 200, description = "OpenAPI 3.1")))]
-pub(crate) async fn document() -> Json<utoipa::openapi::OpenApi> {
+#[utoipa::path(get, path = "/api/openapi.json", tag = "openapi",
+    responses((status = 200, description = "OpenAPI 3.1", body = Object, example = json!({"openapi": "3.1.0", "paths": {}}))))]
+pub(crate) async fn document() -> Json<&'static Value> {
     Json(openapi())
 }
 
@@ -182,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_route_is_in_the_document_and_nothing_else() {
-        let json = serde_json::to_value(openapi()).unwrap();
+        let json = openapi();
         assert!(json["openapi"].as_str().unwrap().starts_with("3.1"));
         let paths = json["paths"].as_object().unwrap();
         let mut documented: Vec<String> = Vec::new();
@@ -199,7 +214,7 @@ mod tests {
 
     #[test]
     fn who_may_use_a_route_is_told_by_its_answers() {
-        let json = serde_json::to_value(openapi()).unwrap();
+        let json = openapi();
         for route in crate::routes() {
             let operation = &json["paths"][route.path][route.method.as_str().to_lowercase()];
             let says = |status: &str, code: &str| {
@@ -226,6 +241,7 @@ mod tests {
                 || place
                 || removes
                 || of_operators && !path.ends_with("/hold")
+                || path == "/api/failures/{code}"
                 || (method, path) == (&Method::POST, "/api/replays");
             assert_eq!(says("404", "NOT_FOUND"), named, "{method} {path}");
         }
@@ -234,8 +250,25 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_of_the_path_stands_in_it() {
+        for (path, methods) in openapi()["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let parameters = operation["parameters"].as_array().into_iter().flatten();
+                let named = parameters.filter(|parameter| parameter["in"] == "path");
+                let mut named: Vec<&str> =
+                    named.map(|parameter| parameter["name"].as_str().unwrap()).collect();
+                let mut there: Vec<&str> =
+                    path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
+                named.sort_unstable();
+                there.sort_unstable();
+                assert_eq!(named, there, "{method} {path}");
+            }
+        }
+    }
+
+    #[test]
     fn several_states_are_one_parameter_with_commas() {
-        let json = serde_json::to_value(openapi()).unwrap();
+        let json = openapi();
         let parameters = json["paths"]["/api/jobs"]["get"]["parameters"].as_array().unwrap().clone();
         let status = parameters.into_iter().find(|parameter| parameter["name"] == "status").unwrap();
         assert_eq!((&status["style"], &status["explode"]), (&"form".into(), &false.into()), "{status}");

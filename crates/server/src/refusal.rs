@@ -85,7 +85,7 @@ impl Refusal {
     }
 
     fn of(code: Code, error: &dyn std::fmt::Display) -> Self {
-        tracing::warn!(event = "request.failed", code = code.name(), "{error}");
+        tracing::warn!(event = "request.failed", error_code = code.name(), "{error}");
         Self::new(code, code.public().entry().what_we_do)
     }
 }

@@ -20,7 +20,7 @@ pub(crate) async fn identify(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let viewer = response.extensions_mut().remove::<pages::Viewer>().unwrap_or_default();
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
-        tracing::info!(event = "request.refused", request_id = id, %method, path, code = refusal.code());
+        tracing::info!(event = "request.refused", request_id = id, %method, path, error_code = refusal.code());
         let refusal = refusal.request_id(&id);
         let named = if reader { pages::problem(&refusal, viewer) } else { refusal.into_response() };
         // What other layers have added stays: a cookie, a header.

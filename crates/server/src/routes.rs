@@ -16,6 +16,9 @@ use crate::{
     openapi, operator, pages, pulse, rates, upload, zip,
 };
 
+/// The largest body of a request that has no file in it, in bytes.
+pub(crate) const SMALL_BODY: usize = 64 * 1024;
+
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -44,6 +47,18 @@ pub struct RouteInfo {
 #[must_use]
 pub fn routes() -> Vec<RouteInfo> {
     table().into_iter().map(|row| row.info).collect()
+}
+
+/// A route, and what it costs.
+pub(crate) struct Costs {
+    pub(crate) info: RouteInfo,
+    /// Whether it is counted who asks how often; for that the store may be asked who it is.
+    pub(crate) metered: bool,
+}
+
+/// All routes of the API with their costs.
+pub(crate) fn costs() -> Vec<Costs> {
+    table().into_iter().map(|row| Costs { metered: row.kind.is_some(), info: row.info }).collect()
 }
 
 /// All routes of the pages, which are no part of the API.
@@ -180,6 +195,6 @@ pub(crate) fn router(app: &App) -> Router<App> {
         if let Some(kind) = row.kind {
             handler = handler.layer(from_fn_with_state((app.clone(), kind), rates::meter));
         }
-        router.route(row.info.path, handler.layer(DefaultBodyLimit::max(64 * 1024)))
+        router.route(row.info.path, handler.layer(DefaultBodyLimit::max(SMALL_BODY)))
     })
 }

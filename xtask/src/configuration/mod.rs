@@ -55,6 +55,11 @@ pub(crate) fn page() -> (String, String) {
     (PATH.to_owned(), text)
 }
 
+/// The name of every setting.
+pub(crate) fn names() -> Vec<&'static str> {
+    SECTIONS.iter().flat_map(|section| section.settings).map(|setting| setting.name).collect()
+}
+
 /// Finds a stale page.
 pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
     let (path, text) = page();

@@ -71,7 +71,7 @@ impl Walk {
                 None => name.to_owned(),
             });
             let Some(key) = path.and_then(|path| Key::parse(&path).ok()) else {
-                tracing::warn!(name = %String::from_utf8_lossy(name).escape_debug(), "a file whose name cannot be used is passed over");
+                tracing::warn!(event = "blob.name_unusable", name = %String::from_utf8_lossy(name).escape_debug(), "a file whose name cannot be used is passed over");
                 continue;
             };
             self.visit(key, &mut page)?;
@@ -92,7 +92,7 @@ impl Walk {
             FileType::RegularFile => page.push(Listed { key, bytes: size(&stat), modified: modified(&stat) }),
             FileType::Directory => self.enter(Some(key.as_str().to_owned()))?,
             FileType::Symlink => {
-                tracing::debug!(name = key.as_str(), "a link is passed over");
+                tracing::debug!(event = "blob.link", name = key.as_str(), "a link is passed over");
             }
             _ => {}
         }
@@ -106,7 +106,12 @@ impl Walk {
             Err(Stop::Missing) => return Ok(()),
             // One folder that is closed to us, or a link by now, does not hide the others.
             Err(Stop::Failed(BlobError::Denied { reason, .. })) if !self.levels.is_empty() => {
-                tracing::warn!(folder = folder.unwrap_or_default(), reason, "a folder is passed over");
+                tracing::warn!(
+                    event = "blob.folder_passed",
+                    folder = folder.unwrap_or_default(),
+                    reason,
+                    "a folder is passed over"
+                );
                 return Ok(());
             }
             Err(Stop::Failed(error)) => return Err(error),

@@ -82,7 +82,7 @@ pub(super) fn list(bucket: Arc<Bucket>, under: Option<&Key>) -> BoxStream<'stati
                     Err(_) if found.name.starts_with(crate::key::RESERVED) => None,
                     Err(_) => {
                         let name = found.name.escape_debug();
-                        tracing::warn!(%name, "an object whose name cannot be used is passed over");
+                        tracing::warn!(event = "blob.name_unusable", %name, "an object whose name cannot be used is passed over");
                         None
                     }
                 },

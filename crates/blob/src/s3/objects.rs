@@ -149,7 +149,7 @@ impl Objects {
                     Err(_) if found.name.ends_with('/') || found.name.starts_with(RESERVED) => {}
                     Err(_) => {
                         let name = found.name.escape_debug();
-                        tracing::warn!(%name, "an object whose name cannot be used is passed over");
+                        tracing::warn!(event = "blob.name_unusable", %name, "an object whose name cannot be used is passed over");
                     }
                 }
                 Ok(None)

@@ -46,6 +46,7 @@ pub(super) async fn probe(bucket: &Arc<Bucket>) -> Result<Conditionals> {
     tidied?;
     if found.put == Conditional::Ignored || found.multipart == Conditional::Ignored {
         tracing::warn!(
+            event = "blob.no_conditions",
             bucket = bucket.settings.bucket,
             put = ?found.put,
             multipart = ?found.multipart,

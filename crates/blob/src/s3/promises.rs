@@ -44,6 +44,7 @@ pub(super) async fn probe(bucket: &Arc<Bucket>) -> Result<Promises> {
     tidied?;
     if [found.copy, found.source, found.delete].contains(&Conditional::Ignored) {
         tracing::warn!(
+            event = "blob.no_conditions",
             bucket = bucket.settings.bucket,
             copy = ?found.copy,
             source = ?found.source,

@@ -146,6 +146,10 @@ impl Drop for Abort {
 async fn abort(bucket: &Bucket, path: &Path, id: &MultipartId) {
     if let Err(error) = bucket.store.abort_multipart(path, id).await {
         let error = super::refusal::root_cause(&error);
-        tracing::warn!(error, "an unfinished upload could not be aborted; the sweep will");
+        tracing::warn!(
+            event = "blob.not_aborted",
+            error,
+            "an unfinished upload could not be aborted; the sweep will"
+        );
     }
 }

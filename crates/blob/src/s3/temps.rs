@@ -53,6 +53,7 @@ async fn unfinished(bucket: &Bucket, before: Timestamp, most: usize, swept: &mut
             Ok(page) => page,
             Err(BlobError::Denied { reason, .. }) => {
                 tracing::warn!(
+                    event = "blob.temps_unlisted",
                     reason,
                     "this store does not list unfinished uploads: give it a lifecycle rule for them"
                 );
@@ -70,7 +71,7 @@ async fn unfinished(bucket: &Bucket, before: Timestamp, most: usize, swept: &mut
                 Err(e) => {
                     // Somebody finished or aborted it just now.
                     let error = BlobError::from(failed(Act::Delete, None, e));
-                    tracing::debug!(%error, "an unfinished upload was not aborted");
+                    tracing::debug!(event = "blob.not_aborted", %error, "an unfinished upload was not aborted");
                 }
             }
         }

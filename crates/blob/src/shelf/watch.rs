@@ -68,7 +68,7 @@ impl Watches {
                         && !std::mem::replace(said, true)
                     {
                         let error = std::io::Error::from(errno);
-                        tracing::warn!(%error, "not every folder can be watched: files there are found by the next scan");
+                        tracing::warn!(event = "blob.not_watched", %error, "not every folder can be watched: files there are found by the next scan");
                     }
                     if let State::Open { stirred, .. } = &mut *state {
                         *stirred = false;
@@ -96,7 +96,7 @@ fn open() -> State {
     match events.map_err(std::io::Error::from).and_then(AsyncFd::new) {
         Ok(events) => State::Open { events: Arc::new(events), stirred: true, said: false },
         Err(error) => {
-            tracing::warn!(%error, "folders cannot be watched here: files are found by the next scan");
+            tracing::warn!(event = "blob.not_watched", %error, "folders cannot be watched here: files are found by the next scan");
             State::Blind
         }
     }

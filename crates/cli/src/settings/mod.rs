@@ -107,7 +107,7 @@ pub(crate) fn read<const USE: table::Use>(
     values.check(USE | table::LOGS)?;
     logs::start(&values, level);
     for warning in values.warnings() {
-        tracing::warn!("{warning}");
+        tracing::warn!(event = "settings.odd", "{warning}");
     }
     Ok(values)
 }

@@ -9,6 +9,7 @@
 )]
 
 mod acceptance;
+mod backup;
 mod bench;
 mod config;
 mod convert;

@@ -1,5 +1,7 @@
 //! What Prometheus reads from the real binary: every name of the contract, with labels from closed sets.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use redrive_gateway::sample::hello;
 
 use crate::running::{Running, ask, wait_for};
@@ -7,6 +9,34 @@ use crate::running::{Running, ask, wait_for};
 /// The value of a line that begins so.
 fn value(metrics: &str, begins: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(begins)).and_then(|rest| rest.trim().parse().ok())
+}
+
+/// Every series is in the table of `docs/operating.md`, with exactly the labels that stand there.
+fn as_the_page_tells(metrics: &str) {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operating.md")).unwrap();
+    let quoted = |column: &str| column.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in page.lines().filter(|line| line.starts_with("| `redrive_")) {
+        let columns: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let labels: BTreeSet<String> = quoted(columns[1]).into_iter().collect();
+        told.extend(quoted(columns[0]).into_iter().map(|name| (name, labels.clone())));
+    }
+    for line in metrics.lines().filter(|line| line.starts_with("redrive_")) {
+        let (series, _) = line.rsplit_once(' ').unwrap();
+        let (name, labels) = series.split_once('{').unwrap_or((series, ""));
+        let base = ["_seconds_bucket", "_seconds_sum", "_seconds_count"]
+            .into_iter()
+            .find_map(|end| name.strip_suffix(end).map(|base| format!("{base}_seconds")));
+        let labels: BTreeSet<String> = labels
+            .trim_end_matches('}')
+            .split(',')
+            .filter_map(|label| label.split_once('='))
+            .map(|(label, _)| label.to_owned())
+            .filter(|label| label != "le")
+            .collect();
+        assert_eq!(told.get(&base.unwrap_or_else(|| name.to_owned())), Some(&labels), "{line}");
+    }
 }
 
 #[test]
@@ -41,6 +71,7 @@ fn every_name_of_the_contract_is_there_after_a_conversion() {
         assert_eq!(value(&metrics, name), Some(expected), "{name}\n{metrics}");
     }
     assert!(value(&metrics, "redrive_disk_free_bytes ").unwrap() > 0.0);
+    as_the_page_tells(&metrics);
     for private in ["name.pdf", id.as_str(), "operator", "s:"] {
         assert!(!metrics.contains(private), "{private} is in\n{metrics}");
     }
@@ -93,6 +124,7 @@ fn retries_dead_letters_and_an_open_breaker_are_counted() {
     let held = value(&metrics, "redrive_queue_depth{workload=\"convert\",state=\"held\"} ").unwrap();
     let dead = value(&metrics, "redrive_dead_letters{workload=\"convert\"} ").unwrap();
     assert!(held + dead >= 1.0, "{metrics}");
+    as_the_page_tells(&metrics);
 }
 
 #[test]

@@ -82,7 +82,7 @@ async fn give_up(worker: &Worker, target: &Target, verdict: &Verdict) -> redrive
             // Whoever knows the workload knows how long its failures are kept.
             let Some(registered) = worker.registry.get(&workload) else { continue };
             let Verdict { reason, rule, failure } = verdict;
-            tracing::warn!(event = "breaker.given_up", %target, %workload, code = %failure.code, rule = rule.as_str(), jobs = jobs.len(), "jobs that waited for it were given up");
+            tracing::warn!(event = "breaker.given_up", %target, %workload, error_code = failure.code.name(), rule = rule.as_str(), jobs = jobs.len(), "jobs that waited for it were given up");
             let call = GiveUp {
                 jobs,
                 reason: *reason,

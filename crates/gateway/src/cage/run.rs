@@ -70,7 +70,7 @@ impl Cage {
         let ending = watched.watch(deadline, stopped, self.settings.cpu)?;
         if !watched.complaint.is_empty() {
             let text = String::from_utf8_lossy(&watched.complaint);
-            tracing::warn!(child = %text.trim().escape_debug(), "the child complains");
+            tracing::warn!(event = "gateway.child", child = %text.trim().escape_debug(), "the child complains");
         }
         match ending {
             Ending::Refused(refusal) => Ok(Outcome::Refused(refusal)),
@@ -112,7 +112,7 @@ impl Cage {
 fn warn_unfiltered(reason: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
-        tracing::warn!(%reason, "children run without a filter of system calls: this kernel has none for us");
+        tracing::warn!(event = "gateway.no_filter", %reason, "children run without a filter of system calls: this kernel has none for us");
     });
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn run(
 
 /// Our own faults. What may be better in a moment says so; what will not is a 500.
 fn fault(fault: &Fault) -> Problem {
-    tracing::error!(%fault, "a conversion failed through no fault of its file");
+    tracing::error!(event = "gateway.fault", %fault, "a conversion failed through no fault of its file");
     match fault {
         Fault::Start(_) | Fault::Bug(_) => Problem::new(Code::Internal, "It is not the file's fault."),
         Fault::Disk(_) => Problem::new(Code::Busy, "There is no room for the conversion at the moment."),

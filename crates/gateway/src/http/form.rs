@@ -109,7 +109,7 @@ fn too_large(limit: u64) -> Problem {
 
 /// The log says what happened; the answer only that there is no room.
 fn disk(error: &std::io::Error) -> Problem {
-    tracing::error!(%error, "an upload cannot be stored");
+    tracing::error!(event = "gateway.not_stored", %error, "an upload cannot be stored");
     Problem::new(Code::Busy, "There is no room for the file at the moment.")
 }
 

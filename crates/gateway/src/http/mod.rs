@@ -70,7 +70,7 @@ pub async fn serve(
         let gateway = Arc::clone(&gateway);
         async move {
             if !gateway.health.check(&gateway).await {
-                tracing::error!("a small PDF cannot be converted");
+                tracing::error!(event = "gateway.sick", "a small PDF cannot be converted");
             }
         }
     });

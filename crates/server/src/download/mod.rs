@@ -39,7 +39,7 @@ pub(crate) const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; defau
         (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "EXPIRED", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "NOT_READY", body = Problem, content_type = "application/problem+json"),
-        (status = 416, description = "The range lies outside", body = Problem, content_type = "application/problem+json")))]
+        (status = 416, description = "VALIDATION_INVALID_FIELD: the range lies outside", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn download(
     State(app): State<App>,
     job: Owned,

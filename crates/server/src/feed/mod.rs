@@ -157,6 +157,8 @@ impl Feed {
         let mut listening = Listening { missed: Vec::new(), reset: false, position, coming };
         match (after, missed) {
             (None, _) => {}
+            // It saw events that are not there: those of a database before a backup was restored.
+            (Some(after), _) if after > position => listening.reset = true,
             (Some(_), Some(missed)) => listening.missed = missed,
             (Some(after), None) => match self.missed(session, after, position).await? {
                 Some(missed) => listening.missed = missed,

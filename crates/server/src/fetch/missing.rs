@@ -29,7 +29,7 @@ pub(crate) async fn missing(batch: OwnedBatch, headers: HeaderMap) -> Response {
     let media = shape::media(missing.format);
     // An answer that breaks off in the middle is cut, so that nobody holds a part for the whole.
     let bytes = missing.bytes.map_err(move |failure| {
-        tracing::warn!(event = "fetch.missing_broke", batch = %id, code = failure.code.name(), "{}", failure.message);
+        tracing::warn!(event = "fetch.missing_broke", batch = %id, error_code = failure.code.name(), "{}", failure.message);
         std::io::Error::other("not whole")
     });
     let mut response = Body::from_stream(bytes).into_response();

@@ -80,7 +80,12 @@ pub(crate) fn refused(error: AcceptError<axum::Error>) -> Refusal {
             Refusal::new(Code::IdempotencyMismatch, "This idempotency key was used for another request.")
         }
         AcceptError::Unavailable(failure) => {
-            tracing::warn!(event = "fetch.unavailable", code = failure.code.name(), "{}", failure.message);
+            tracing::warn!(
+                event = "fetch.unavailable",
+                error_code = failure.code.name(),
+                "{}",
+                failure.message
+            );
             let text = "The manifest was not accepted, also after three tries. Send it again in a moment, with the same Idempotency-Key.";
             Refusal::new(failure.code, text)
         }

@@ -1,72 +1,92 @@
 //! The OpenAPI document as a page: made from the document, so that it cannot say anything else.
+//!
+//! Every operation has a command that can be copied, what its body and its answers look like, and the code of each of its problems. Nothing is loaded
+//! from elsewhere and nothing needs script: see ADR 9.
 
+mod curl;
+mod operation;
+mod schema;
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::layout::{Place, Shell};
 use super::viewer::Viewer;
+use crate::app::App;
 use crate::openapi::openapi;
 
+/// One operation of the document.
+struct Operation<'a> {
+    path: &'a str,
+    method: &'a str,
+    said: &'a Value,
+}
+
+impl Operation<'_> {
+    /// Where on the page it is.
+    fn anchor(&self) -> String {
+        let path = self.path.trim_matches('/').replace(['/', '.'], "-").replace(['{', '}'], "");
+        format!("{}-{path}", self.method)
+    }
+
+    /// As people write it.
+    fn name(&self) -> String {
+        format!("{} {}", self.method.to_uppercase(), self.path)
+    }
+}
+
 /// The page.
-pub(super) async fn page(viewer: Viewer) -> Response {
-    let document = serde_json::to_value(openapi()).unwrap_or_default();
-    let none = Map::new();
-    let paths = document.pointer("/paths").and_then(Value::as_object).unwrap_or(&none);
-    let schemas = document.pointer("/components/schemas").and_then(Value::as_object).unwrap_or(&none);
+pub(super) async fn page(State(app): State<App>, viewer: Viewer) -> Response {
+    let document = openapi();
+    let at = app.public_url().map_or("http://127.0.0.1:8080", |url| url.as_str()).trim_end_matches('/');
+    let tags = tags(document);
     let body = html! {
         h1 { "API" }
         p.lead {
-            (text(&document, "/info/description"))
+            (text(document, "/info/description"))
             " The same for programs: " a href="/api/openapi.json" { "OpenAPI 3.1" } "."
         }
         p {
-            "Your session is a cookie. A program keeps it in a file: "
-            code { "curl -c jar -b jar -F file=@report.pdf …/api/upload" }
-            ". A failure is a problem document with a " a href="/failures" { "code" } "."
+            "Your session is a cookie, which " code { "curl" } " keeps in the file " code { "jar" }
+            ". Operators send a token instead: " code { "TOKEN=…" } " first, then every command below can be copied as it is. "
+            "A failure is a problem document with a " a href="/failures" { "code" } "."
         }
-        @for (path, methods) in paths {
-            @for (method, operation) in methods.as_object().unwrap_or(&none) { (one(path, method, operation)) }
+        nav aria-label="Operations" { (contents(&tags)) }
+        h2 { "What every operation may answer" }
+        (operation::common())
+        @for (tag, operations) in &tags {
+            @for operation in operations { (operation::section(operation, tag, at)) }
         }
         h2 #schemas { "What the answers hold" }
-        @for (name, schema) in schemas { (described(name, schema)) }
+        @for (name, it) in object(document, "/components/schemas") { (schema::section(name, it)) }
     };
     Shell::new("API", viewer).at(Place::Docs).page(&body)
 }
 
-fn one(path: &str, method: &str, operation: &Value) -> Markup {
-    let empty = Vec::new();
-    let parameters = operation.pointer("/parameters").and_then(Value::as_array).unwrap_or(&empty);
-    let none = Map::new();
-    let responses = operation.pointer("/responses").and_then(Value::as_object).unwrap_or(&none);
+/// All operations, by what they are about.
+fn tags(document: &Value) -> BTreeMap<&str, Vec<Operation<'_>>> {
+    let mut tags: BTreeMap<&str, Vec<Operation<'_>>> = BTreeMap::new();
+    for (path, methods) in object(document, "/paths") {
+        for (method, said) in methods.as_object().into_iter().flatten() {
+            tags.entry(text(said, "/tags/0")).or_default().push(Operation { path, method, said });
+        }
+    }
+    tags
+}
+
+fn contents(tags: &BTreeMap<&str, Vec<Operation<'_>>>) -> Markup {
     html! {
-        section.operation {
-            h2 { code { (method.to_uppercase()) " " (path) } }
-            p {
-                (text(operation, "/summary"))
-                @let more = text(operation, "/description");
-                @if !more.is_empty() { " " (more) }
-            }
-            @if !parameters.is_empty() {
-                h3 { "Takes" }
-                dl.codes {
-                    @for parameter in parameters {
-                        div {
-                            dt { code { (text(parameter, "/name")) } " " span.fine { (text(parameter, "/in")) } }
-                            dd { (text(parameter, "/description")) }
-                        }
-                    }
-                }
-            }
-            @for (kind, _) in operation.pointer("/requestBody/content").and_then(Value::as_object).unwrap_or(&none) {
-                p { "Body: " code { (kind) } }
-            }
-            h3 { "Answers" }
+        @for (tag, operations) in tags {
+            h2 { (tag) }
             dl.codes {
-                @for (status, response) in responses {
+                @for operation in operations {
                     div {
-                        dt { code { (status) } }
-                        dd { (text(response, "/description")) " " (content(response)) }
+                        dt { a href={ "#" (operation.anchor()) } { code { (operation.name()) } } }
+                        dd { (text(operation.said, "/summary")) }
                     }
                 }
             }
@@ -74,59 +94,20 @@ fn one(path: &str, method: &str, operation: &Value) -> Markup {
     }
 }
 
-/// What an answer's body is.
-fn content(response: &Value) -> Markup {
-    let none = Map::new();
-    let kinds = response.pointer("/content").and_then(Value::as_object).unwrap_or(&none);
-    html! {
-        @for (kind, body) in kinds {
-            span.fine { (kind) " " (kind_of(body.get("schema").unwrap_or(&Value::Null))) }
-        }
-    }
-}
-
-fn described(name: &str, schema: &Value) -> Markup {
-    let none = Map::new();
-    let fields = schema.pointer("/properties").and_then(Value::as_object).unwrap_or(&none);
-    html! {
-        section.operation #{ "schema-" (name) } {
-            h3 { (name) }
-            p { (text(schema, "/description")) }
-            dl.codes {
-                @for (field, about) in fields {
-                    div {
-                        dt { code { (field) } " " span.fine { (kind_of(about)) } }
-                        dd { (text(about, "/description")) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The kind of a value: a word, or the name of what it is made of.
-fn kind_of(schema: &Value) -> Markup {
-    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-        let name = reference.rsplit('/').next().unwrap_or_default();
-        return html! { a href={ "#schema-" (name) } { (name) } };
-    }
-    if let Some(items) = schema.get("items") {
-        return html! { "list of " (kind_of(items)) };
-    }
-    let one_of = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
-    if let Some(kinds) = one_of {
-        return html! { @for kind in kinds { (kind_of(kind)) " " } };
-    }
-    match schema.get("type") {
-        Some(Value::String(word)) => html! { (word) },
-        Some(Value::Array(words)) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            html! { (words.join(" or ")) }
-        }
-        _ => html! {},
+/// What an example looks like.
+fn pretty(example: &Value) -> String {
+    match example {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
     }
 }
 
 fn text<'a>(value: &'a Value, at: &str) -> &'a str {
     value.pointer(at).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The members of what is there; none when nothing is.
+fn object<'a>(value: &'a Value, at: &str) -> &'a Map<String, Value> {
+    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    value.pointer(at).and_then(Value::as_object).unwrap_or(&NONE)
 }

@@ -175,7 +175,7 @@ async fn reject(
     let public = why.code.public();
     let detail = why.public_message().to_owned();
     let answer = Refusal::new(why.code, detail);
-    tracing::info!(event = "upload.rejected", job_id = %id, code = why.code.name(), "{}", why.message);
+    tracing::info!(event = "upload.rejected", job_id = %id, error_code = why.code.name(), "{}", why.message);
     // Public codes only: what went wrong inside is in the log.
     let why = Failure { code: public, ..why };
     let pdf = Pdf { source: String::new(), sha256: String::new(), bytes, filename, mapping };

@@ -128,6 +128,19 @@ async fn one_who_was_away_longer_than_events_are_kept_starts_anew() {
 }
 
 #[tokio::test]
+async fn one_who_saw_what_is_no_longer_there_starts_anew() {
+    // After a restore the numbers go on from those of the backup.
+    let world = World::start().await;
+    let mut client = world.client();
+    world.converted(&mut client, "a.pdf", &pdf(1)).await;
+    let last = world.engine.store().last_event().await.unwrap();
+    let mut stream = Stream::open(&client, Some(last.0 + 1_000)).await;
+    world.converted(&mut client, "a.pdf", &pdf(2)).await;
+    let (_, name, data) = stream.next().await.unwrap();
+    assert_eq!((name.as_str(), data["code"].as_str()), ("reset", Some("EVENTS_GONE")));
+}
+
+#[tokio::test]
 async fn one_who_does_not_keep_up_is_dropped_and_misses_nothing() {
     let world = World::with(|setup| (setup.works, setup.limits.stream_buffer) = (false, 1)).await;
     let mut client = world.client();

@@ -81,6 +81,19 @@ async fn the_api_s_page_holds_every_route_of_the_document() {
         assert!(headings.contains(&name), "{name}");
     }
     assert_eq!(page.all("[id=schema-Job]").len(), 1);
+    // Each has a command to copy, and every code leads to its page.
+    let commands: Vec<String> =
+        page.all("section pre[aria-label^=Command]").into_iter().map(super::reader::text).collect();
+    assert_eq!(commands.len(), redrive_server::routes().len());
+    assert!(commands.iter().all(|command| command.starts_with("curl ")), "{commands:#?}");
+    for link in page.all("a[href^='/failures/']") {
+        let code = link.attr("href").unwrap().trim_start_matches("/failures/");
+        assert!(redrive_model::Code::parse(code).is_some(), "{code}");
+    }
+    for anchor in page.all("nav[aria-label=Operations] a") {
+        let id = anchor.attr("href").unwrap().trim_start_matches('#');
+        assert_eq!(page.all(&format!("[id='{id}']")).len(), 1, "{id}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,107 @@
+//! What `deploy/` sets is a setting, and whoever stops the program waits longer than a drain takes.
+
+use anyhow::Result;
+
+use crate::configuration;
+use crate::problem::Problem;
+use crate::repo::Repo;
+
+/// Settings of the programs beside ours.
+const OTHERS: [&str; 5] =
+    ["RUSTUP_TOOLCHAIN", "POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD", "POSTGRES_INITDB_ARGS"];
+/// After a drain handlers are told, get a second, and are dropped.
+const AFTER: u64 = 2;
+
+/// Finds names that are no setting, and ends that come too early.
+pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
+    let known = configuration::names();
+    let mut problems = Vec::new();
+    let mut files = repo.files_below("deploy/systemd", ".service")?;
+    files.extend(
+        ["deploy/Dockerfile", "deploy/compose.yml", "deploy/compose.postgres.yml"].map(str::to_owned),
+    );
+    for file in files {
+        let Some(text) = repo.read(&file)? else {
+            problems.push(Problem::at(file, "is not there"));
+            continue;
+        };
+        for name in set(&text).filter(|name| !known.contains(name) && !OTHERS.contains(name)) {
+            problems.push(Problem::at(&file, format!("sets {name}, which is no setting")));
+        }
+        if let (Some(drain), Some(end)) = (drain(&text), end(&text))
+            && end <= drain + AFTER
+        {
+            let what = format!("is killed after {end} s, and a drain takes {drain} s and {AFTER} more");
+            problems.push(Problem::at(&file, what));
+        }
+    }
+    Ok(problems)
+}
+
+/// Names in capitals that get a value: `NAME=value` of a unit or an image, `NAME: value` of a composition.
+fn set(text: &str) -> impl Iterator<Item = &str> {
+    // What a build asks for is no setting of what it builds.
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.starts_with('#') && !line.starts_with("ARG "));
+    let words = lines.flat_map(|line| {
+        line.trim_start_matches("ENV ").trim_start_matches("Environment=").split_whitespace()
+    });
+    words
+        .filter_map(|word| word.split_once('=').map(|(name, _)| name).or_else(|| word.strip_suffix(':')))
+        .filter(|name| {
+            name.len() > 1 && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        })
+}
+
+fn drain(text: &str) -> Option<u64> {
+    number(text.split("DRAIN_TIMEOUT_SEC").nth(1)?)
+}
+
+fn end(text: &str) -> Option<u64> {
+    let lines = text.lines().filter_map(|line| {
+        let line = line.trim();
+        line.strip_prefix("TimeoutStopSec=").or_else(|| line.strip_prefix("stop_grace_period:"))
+    });
+    lines.filter_map(number).min()
+}
+
+/// The first number in a text.
+fn number(text: &str) -> Option<u64> {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits.get(..end)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::assert_none;
+    use crate::repo::Scratch;
+
+    #[test]
+    fn what_is_deployed_sets_settings_and_may_drain() {
+        assert_none(&check(&Repo::here().unwrap()).unwrap());
+    }
+
+    #[test]
+    fn a_name_that_is_no_setting_and_an_early_end_are_found() {
+        let repo = Scratch::new("deploying");
+        let put = |path: &str, text: &str| repo.write_if_changed(path, text).unwrap();
+        put("deploy/Dockerfile", "ENV DATA_DIR=/data LISTN=0.0.0.0:1\n");
+        put(
+            "deploy/compose.yml",
+            "  environment:\n      DRAIN_TIMEOUT_SEC: \"25\"\n    stop_grace_period: 27s\n",
+        );
+        put("deploy/compose.postgres.yml", "      DATABASE_URI: x\n");
+        put("deploy/systemd/a.service", "Environment=DATA_DIR=/d DRAIN_TIMEOUT_SEC=25\nTimeoutStopSec=28\n");
+        let lines: Vec<String> = check(&repo).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "deploy/Dockerfile: sets LISTN, which is no setting",
+                "deploy/compose.yml: is killed after 27 s, and a drain takes 25 s and 2 more",
+                "deploy/compose.postgres.yml: sets DATABASE_URI, which is no setting",
+            ]
+        );
+    }
+}
