@@ -65,12 +65,14 @@ pub(crate) fn with_schema(text: &str, schema: &str) -> String {
 statements! {
     a_move
     acts
+    add_minutes
     attempts
     batch
     batch_failures
     batches
     batches_ended
     beat
+    breaker_turns
     breakers
     cancel
     change_document
@@ -84,6 +86,7 @@ statements! {
     count_batch_failures
     dead
     dead_count
+    dead_counts
     dead_list
     dead_of_job
     delete_batches
@@ -122,10 +125,14 @@ statements! {
     first_setting
     forget_documents
     forget_keys
+    forget_minutes
     forget_records
     forget_sessions
+    forget_turns
+    forget_turns_of
     forget_workers
     fresh_xid
+    gather_minutes
     give_up
     group_state
     groups
@@ -150,15 +157,19 @@ statements! {
     lock_document
     lock_lanes
     lock_ramps
+    lock_setting
     lock_tallies
     lookup
     lose_document
     mark_late
+    minutes
     move_group
     moves_of
     next_due
+    next_events
     note_act
     note_delivery
+    note_turn
     notifications
     now
     oldest_xid

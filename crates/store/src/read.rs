@@ -414,6 +414,21 @@ pub struct GroupFilter {
     pub workload: Option<WorkloadName>,
     /// Only this one.
     pub fingerprint: Option<Fingerprint>,
+    /// Only of this code; a public code finds its inner ones.
+    pub code: Option<Code>,
+}
+
+/// How many dead letters wait with one code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadCount {
+    /// Whose jobs.
+    pub workload: WorkloadName,
+    /// What ended them.
+    pub code: Code,
+    /// In so many groups.
+    pub groups: u64,
+    /// How many wait.
+    pub open: u64,
 }
 
 /// How many jobs of a workload are in a stored state.

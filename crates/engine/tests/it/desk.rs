@@ -6,7 +6,7 @@ use std::time::Duration;
 use redrive_engine::model::backoff::Backoff;
 use redrive_engine::model::group::GroupState;
 use redrive_engine::model::{Code, Shown, State, Target, instant};
-use redrive_engine::store::{ActRow, Acted, GroupFilter, PageRequest};
+use redrive_engine::store::{ActRow, Acted, EventKind, GroupFilter, PageRequest};
 use redrive_engine::{By, Context, Done, Failure, Place, Policy, WorkloadName};
 
 use crate::bench::{Bench, eventually};
@@ -209,5 +209,30 @@ async fn the_auditor_knows_where_every_job_is() {
     assert!(report.is_clean(), "{:?}", report.violations);
     assert_eq!(report.places.values().sum::<u64>(), report.jobs);
     gate.add_permits(100);
+    running.drain().await;
+}
+
+/// What happened is counted behind it by one job of the fleet, which is a reader of events like others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happened_is_counted_by_minute_and_the_engines_own_jobs_are_not_told() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    engine.register(Does::new(|_, _| async { Ok(Done::Complete) }));
+    let since = instant::before(bench.store.now().await.unwrap(), Duration::from_secs(60));
+    engine.count_minutes().await.unwrap();
+    let running = engine.start();
+    for n in 0..5 {
+        engine.enqueue(&Task::n(n)).await.unwrap();
+    }
+    let counted = eventually(async || {
+        let rows = engine.minutes(since, 60).await.unwrap();
+        let jobs =
+            |kind: EventKind| rows.iter().filter(|row| row.kind == kind).map(|row| row.jobs).sum::<u64>();
+        (jobs(EventKind::Complete) == 5).then(|| jobs(EventKind::Queued))
+    })
+    .await;
+    assert_eq!(counted, 5);
+    assert!(engine.readers().await.unwrap().iter().any(|reader| reader.name == "redrive.minutes"));
+    assert!(engine.permanents().await.unwrap().iter().any(|job| job.name.as_str() == "redrive.minutes"));
     running.drain().await;
 }

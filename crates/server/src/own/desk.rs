@@ -4,7 +4,9 @@ use redrive_engine::{By, EngineError, NewReplay, Replay, ReplayFilter, Simulated
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
-use redrive_store::{ActRow, Acted, BreakerRow, GroupFilter, GroupRow, Page, PageRequest, WorkerRow};
+use redrive_store::{
+    ActRow, Acted, BreakerRow, GroupFilter, GroupRow, Page, PageRequest, TurnRow, WorkerRow,
+};
 
 use super::Desk;
 use crate::desk::replays::Turn;
@@ -144,6 +146,15 @@ impl Desk {
 
     pub(crate) async fn breaker(&self, _: Operator, target: &Target) -> Result<Option<BreakerRow>, Refusal> {
         Ok(self.engine.store().breaker(target).await?)
+    }
+
+    pub(crate) async fn turns(
+        &self,
+        _: Operator,
+        target: Option<&Target>,
+        page: PageRequest,
+    ) -> Result<Page<TurnRow>, Refusal> {
+        Ok(self.engine.store().breaker_turns(target, page).await?)
     }
 
     pub(crate) async fn workers(&self, _: Operator) -> Result<Vec<WorkerRow>, Refusal> {

@@ -81,6 +81,7 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/digest/mail", Operator, look, get(digest::mail)),
         Row::new(Method::GET, "/notifications", Operator, look, get(digest::addresses)),
         Row::new(Method::POST, "/notifications", Operator, act, post(digest::change)),
+        Row::new(Method::GET, "/overview", Operator, look, get(desk::overview)),
         Row::new(Method::GET, "/dead", Operator, look, get(desk::groups)),
         Row::new(Method::GET, "/dead/{fingerprint}", Operator, look, get(desk::group)),
         Row::new(Method::POST, "/dead/{fingerprint}", Operator, act, post(desk::change_group)),

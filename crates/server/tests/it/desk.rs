@@ -221,3 +221,40 @@ async fn a_worker_is_wanted_drained_and_wanted_back() {
     let slip = say(&mut operator, &path, json!({"undo": true})).await;
     assert_eq!(slip.code(), "VALIDATION_INVALID_FIELD");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_breaker_did_and_who_did_it_is_told_newest_first() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    for (path, reason) in [("hold", "new release"), ("release", "it is out")] {
+        let path = format!("/api/breakers/gateway/{path}");
+        assert_eq!(say(&mut operator, &path, json!({"reason": reason})).await.status, 200);
+    }
+    say(&mut operator, "/api/breakers/host:a.example:443/hold", json!({})).await;
+    let told = |list: &Value| -> Vec<String> {
+        let turns = list["turns"].as_array().unwrap().iter();
+        turns
+            .map(|turn| format!("{} {} {} {}", turn["target"], turn["what"], turn["why"], turn["by"]))
+            .collect()
+    };
+    let all = operator.get("/api/breakers/history").await.json();
+    let by = "\"operator (token)\"";
+    let gateway = [
+        format!("\"gateway\" \"released\" \"it is out\" {by}"),
+        format!("\"gateway\" \"held\" \"new release\" {by}"),
+    ];
+    assert_eq!(told(&all)[1..], gateway);
+    assert_eq!(told(&all)[0], format!("\"host:a.example:443\" \"held\" null {by}"));
+    let first = operator.get("/api/breakers/history?target=gateway&limit=1").await.json();
+    assert_eq!(told(&first), gateway[..1]);
+    let next =
+        format!("/api/breakers/history?target=gateway&cursor={}", first["next_cursor"].as_str().unwrap());
+    assert_eq!(told(&operator.get(&next).await.json()), gateway[1..]);
+    for (bad, code) in [
+        ("target=a%20b", "VALIDATION_INVALID_FIELD"),
+        ("cursor=x", "VALIDATION_CURSOR"),
+        ("until=1", "VALIDATION_UNKNOWN_FIELD"),
+    ] {
+        assert_eq!(operator.get(&format!("/api/breakers/history?{bad}")).await.code(), code, "{bad}");
+    }
+}

@@ -202,6 +202,49 @@ pub async fn groups_are_listed_by_filter_and_page(h: &dyn Harness) {
     k.audit().await;
 }
 
+/// A public code finds the groups of its inner ones too.
+pub async fn groups_are_found_by_their_code(h: &dyn Harness) {
+    let k = Kit::new(h);
+    die(&k, k.job(), Code::HandlerFailed, "a").await;
+    die(&k, k.job(), Code::NotPdf, "b").await;
+    die(&k, k.job(), Code::InvalidMapping, "c").await;
+    for (asked, found) in [
+        (Code::HandlerFailed, vec![Code::HandlerFailed]),
+        (Code::InvalidMapping, vec![Code::InvalidMapping]),
+        (Code::InvalidMapping.public(), vec![Code::InvalidMapping]),
+        (Code::GwTimeout, vec![]),
+    ] {
+        let rows = groups(&k, GroupFilter { code: Some(asked), ..GroupFilter::default() }).await;
+        assert_eq!(rows.iter().map(|row| row.code).collect::<Vec<_>>(), found, "{asked:?}");
+    }
+}
+
+/// The counts by workload and code are the effect of the same filters, whatever became of letters.
+pub async fn what_waits_is_counted_by_workload_and_code(h: &dyn Harness) {
+    let k = Kit::new(h);
+    assert_eq!(k.store.dead_counts().await.unwrap(), []);
+    let first = die(&k, k.job(), Code::HandlerFailed, "a").await;
+    die(&k, k.job(), Code::HandlerFailed, "b").await;
+    die(&k, k.job(), Code::HandlerFailed, "b").await;
+    die(&k, k.job(), Code::NotPdf, "c").await;
+    die(&k, k.job_of("other"), Code::HandlerFailed, "a").await;
+    k.store.discard(vec![first]).await.unwrap();
+    let counts = k.store.dead_counts().await.unwrap();
+    let brief: Vec<_> =
+        counts.iter().map(|one| (one.workload.as_str(), one.code, one.groups, one.open)).collect();
+    let expected = [
+        ("other", Code::HandlerFailed, 1, 1),
+        ("work", Code::HandlerFailed, 1, 2),
+        ("work", Code::NotPdf, 1, 1),
+    ];
+    assert_eq!(brief, expected);
+    for one in counts {
+        let filter =
+            DeadFilter { workload: Some(one.workload), code: Some(one.code), ..DeadFilter::default() };
+        assert_eq!(k.store.count_dead(filter).await.unwrap(), one.open);
+    }
+}
+
 /// Hands one job in and lets it die; answers its letter's offset.
 async fn die(k: &Kit<'_>, job: NewJob, code: Code, message: &str) -> Offset {
     let id = k.put_one(job).await;

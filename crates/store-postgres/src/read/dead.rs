@@ -115,6 +115,7 @@ pub(crate) async fn groups(
         .bind(after.as_ref().map(|c| c.fingerprint.as_str()))
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.fingerprint.as_ref().map(Fingerprint::as_str))
+        .bind(filter.code.map(Code::names))
         .fetch_all(&inner.pool)
         .await?;
     let read = |r: &PgRow| {

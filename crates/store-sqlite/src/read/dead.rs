@@ -127,8 +127,10 @@ pub(crate) fn groups(conn: &Connection, filter: &GroupFilter, page: &PageRequest
     let state = filter.state.map(GroupState::as_str);
     let workload = filter.workload.as_ref().map(|w| w.as_str());
     let one = filter.fingerprint.as_ref().map(Fingerprint::as_str);
+    let codes = filter.code.map(super::names);
     let named = named_params! {
-        ":state": state, ":fingerprint": one, ":workload": workload, ":seen": seen, ":after": fingerprint, ":limit": bound,
+        ":state": state, ":fingerprint": one, ":workload": workload, ":seen": seen, ":after": fingerprint, ":codes": codes,
+        ":limit": bound,
     };
     let rows = list(conn, sql::GROUPS, named, |row| {
         Ok(GroupRow {
