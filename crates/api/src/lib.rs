@@ -4,6 +4,7 @@
 //! values, a client reads them; both see the same types, and the OpenAPI document is made from them.
 
 mod audit;
+mod bulk;
 #[cfg(feature = "client")]
 pub mod client;
 mod dead;
@@ -23,6 +24,7 @@ mod status;
 mod trail;
 
 pub use audit::{Audit, Violation};
+pub use bulk::{CancelJobs, CancelledJobs, WaitingFilter};
 pub use dead::{
     DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
     StorageHint, TaskAttributes,

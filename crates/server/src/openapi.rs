@@ -46,6 +46,7 @@ use crate::routes::{Access, RouteInfo};
         crate::auditor::look,
         crate::desk::acts::list,
         crate::desk::breakers::hold,
+        crate::desk::bulk::cancel,
         crate::desk::breakers::list,
         crate::desk::breakers::release,
         crate::desk::groups::ack,

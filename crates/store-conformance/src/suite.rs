@@ -193,6 +193,7 @@ macro_rules! suite {
                 a_group_moves_as_its_table_says,
                 groups_are_listed_by_filter_and_page,
                 groups_are_found_by_their_code,
+                letters_are_found_by_what_lists_of_jobs_know,
                 what_waits_is_counted_by_workload_and_code,
             }
             unique {
@@ -268,6 +269,7 @@ macro_rules! suite {
                 pages_give_every_job_exactly_once,
                 a_page_is_bounded_and_its_cursor_checked,
                 counts_are_by_workload_and_targets,
+                the_count_of_a_filter_is_what_its_pages_have,
             }
             minutes {
                 what_happened_is_counted_by_minute,

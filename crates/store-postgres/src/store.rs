@@ -396,6 +396,10 @@ impl Store for PostgresStore {
         repeating_fault!(jobs::jobs(&self.inner, &filter, &page))
     }
 
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
+        repeating!(jobs::count_jobs(&self.inner, &filter))
+    }
+
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
         repeating!(desk_read::payloads(&self.inner, &jobs))
     }

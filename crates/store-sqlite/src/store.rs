@@ -386,6 +386,11 @@ impl Store for SqliteStore {
         self.read(move |conn| read::jobs(conn, now, &filter, &page)).await
     }
 
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
+        let now = self.clock.now();
+        self.read(move |conn| read::count_jobs(conn, now, &filter)).await
+    }
+
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
         self.read(move |conn| jobs.iter().map(|job| read::payload(conn, *job)).collect()).await
     }

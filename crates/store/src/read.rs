@@ -370,6 +370,10 @@ pub struct DeadFilter {
     /// Only with this text in the message or in the job's label. ASCII letters match in either case; nothing is a wild
     /// card.
     pub text: Option<String>,
+    /// Only of jobs that were created at or after this.
+    pub created_since: Option<Timestamp>,
+    /// Only of jobs with this text in the label, or with this id: as [`JobFilter::text`].
+    pub label: Option<String>,
     /// Only in this state; open ones unless said.
     pub state: Option<DeadState>,
     /// Only up to this offset: what dies from now on is not meant.

@@ -166,6 +166,9 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs, newest first.
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>>;
 
+    /// How many jobs a filter matches; exact, and it takes as long as there are jobs to look at.
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64>;
+
     /// What jobs carry; nothing for one that is not there (any more).
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>>;
 

@@ -80,6 +80,7 @@ verbs! {
     Read breaker_turns(target: Option<&Target>, page: PageRequest) -> Page<TurnRow>;
     Read job(id: JobId) -> Option<JobRow>;
     Read jobs(filter: JobFilter, page: PageRequest) -> Page<JobRow>;
+    Read count_jobs(filter: JobFilter) -> u64;
     Read payloads(jobs: Vec<JobId>) -> Vec<Option<Payload>>;
     Read replay_counts(replay: ReplayId) -> ReplayCounts;
     Read attempts(job: JobId) -> Vec<AttemptRow>;

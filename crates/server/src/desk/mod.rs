@@ -5,6 +5,7 @@
 
 pub(crate) mod acts;
 pub(crate) mod breakers;
+pub(crate) mod bulk;
 pub(crate) mod groups;
 pub(crate) mod letters;
 pub(crate) mod overview;

@@ -54,6 +54,20 @@ impl Desk {
         Ok(groups)
     }
 
+    /// Kinds of job that there are, without the engine's own.
+    pub(crate) async fn workloads(&self) -> Result<Vec<String>, Refusal> {
+        let counts = self.lanes().await?;
+        let mut names: Vec<String> = counts
+            .states
+            .iter()
+            .filter(|count| !self.is_own(&count.workload))
+            .map(|count| count.workload.to_string())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
     /// What a person has paused; an empty name stands for everything.
     pub(crate) async fn paused(&self, _: Operator) -> Result<Vec<String>, Refusal> {
         let mut paused = self.engine.store().paused().await?;

@@ -219,6 +219,30 @@ pub async fn groups_are_found_by_their_code(h: &dyn Harness) {
     }
 }
 
+/// Letters are found by when their job was created and by its label or id, in the same way as jobs are.
+pub async fn letters_are_found_by_what_lists_of_jobs_know(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let named = |name: &str| NewJob { label: Some(name.to_owned()), ..k.job() };
+    let early =
+        die(&k, named("Annual report.pdf"), Code::HandlerFailed, "late.pdf is in the message alone").await;
+    k.advance(secs(60)).await;
+    let since = k.now().await;
+    let late = die(&k, named("LATE.pdf"), Code::HandlerFailed, "x").await;
+    let id = k.store.dead_letter(early).await.unwrap().unwrap().job;
+    let all = DeadFilter::default;
+    for (filter, found) in [
+        (DeadFilter { created_since: Some(since), ..all() }, vec![late]),
+        (DeadFilter { label: Some("late".into()), ..all() }, vec![late]),
+        (DeadFilter { label: Some(".PDF".into()), ..all() }, vec![late, early]),
+        (DeadFilter { label: Some(id.to_string().to_uppercase()), ..all() }, vec![early]),
+        (DeadFilter { label: Some("%".into()), ..all() }, vec![]),
+    ] {
+        let rows: Vec<_> = k.dead(filter.clone()).await.into_iter().map(|row| row.offset).collect();
+        assert_eq!(rows, found, "{filter:?}");
+        assert_eq!(k.store.count_dead(filter).await.unwrap(), found.len() as u64);
+    }
+}
+
 /// The counts by workload and code are the effect of the same filters, whatever became of letters.
 pub async fn what_waits_is_counted_by_workload_and_code(h: &dyn Harness) {
     let k = Kit::new(h);

@@ -8,6 +8,7 @@ mod intake;
 mod job;
 mod list;
 mod live;
+mod many;
 mod overview;
 mod problem;
 mod reader;
