@@ -90,6 +90,10 @@ story("the pages of the desk are accessible in light and dark, and fit into 320 
     await olga.page.getByLabel("Reason").fill("They move house");
     await olga.page.getByRole("button", { name: "Hold", exact: true }).click();
     await olga.page.getByText("Held by a person").waitFor();
+    await olga.page.goto("/jobs?status=failed&workload=convert");
+    await olga.page.getByRole("link", { name: "Replay all that match …" }).click();
+    await olga.page.getByRole("button", { name: "Replay 3 jobs" }).waitFor();
+    await looks(olga, { "desk-jobs-some": "/jobs?status=failed&workload=convert", "desk-jobs-replay": new URL(olga.page.url()).pathname + new URL(olga.page.url()).search });
     await olga.page.goto("/dead");
     const cause = await olga.page.locator("tbody th a").first().getAttribute("href");
     const letter = await olga.page.goto(cause).then(() => olga.page.locator("tbody a").first().getAttribute("href"));
@@ -101,6 +105,7 @@ story("the pages of the desk are accessible in light and dark, and fit into 320 
         "overview-day": "/overview?window=24h",
         "desk-jobs": "/jobs",
         "desk-jobs-failed": "/jobs?status=failed&workload=convert",
+        "desk-jobs-cancel": "/jobs/cancel?status=queued&workload=convert",
         dead: "/dead",
         cause,
         letter,
