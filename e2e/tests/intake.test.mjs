@@ -6,27 +6,10 @@ import { story } from "../lib/world.mjs";
 import { pdf } from "../lib/pdf.mjs";
 import { Office, signIn } from "../lib/office.mjs";
 import { until } from "../lib/browser.mjs";
+import { looks } from "../lib/looks.mjs";
 
 const column = (one, title) => one.page.getByRole("region", { name: title, exact: true });
 const card = (one, title, name) => column(one, title).getByRole("listitem").filter({ hasText: name });
-
-/** Every page, in both colours and in a narrow window. */
-async function looks(one, pages) {
-    for (const [name, path] of Object.entries(pages)) {
-        for (const colorScheme of ["light", "dark"]) {
-            await one.page.emulateMedia({ colorScheme });
-            await one.page.goto(path);
-            await one.accessible(`${name} ${colorScheme}`);
-            await one.fits(name);
-            await one.picture(`${name}-${colorScheme}`);
-        }
-        await one.page.setViewportSize({ width: 320, height: 640 });
-        await one.fits(`${name} narrow`);
-        await one.accessible(`${name} narrow`);
-        await one.picture(`${name}-320`);
-        await one.page.setViewportSize({ width: 1100, height: 800 });
-    }
-}
 
 const first = new Office();
 story("a PDF that is put into the folder goes through the columns, and nobody reloads", first.settings, async ({ gateway, person }) => {

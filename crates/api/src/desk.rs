@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::Breaker;
 
@@ -72,6 +72,48 @@ pub struct TargetHold {
     /// Until when; until it is released where none is said.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
+}
+
+/// Which turns of breakers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TurnQuery {
+    /// Only of this target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// At most so many; 50 unless said, at most 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// One page of what breakers did, newest first. The last fifty turns of each are kept, for a week.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TurnList {
+    /// The turns.
+    pub turns: Vec<BreakerTurn>,
+    /// Where the next page starts; absent at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// Something that a breaker did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BreakerTurn {
+    /// Its place among all of them.
+    pub number: i64,
+    /// Whose breaker.
+    pub target: String,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// opened, probed, reopened, answered, closed, throttled, held or released.
+    pub what: String,
+    /// Why: the code of the last failed call, until when, or a person's words.
+    pub why: Option<String>,
+    /// The person, where it was one.
+    pub by: Option<String>,
 }
 
 /// All workers that are known.

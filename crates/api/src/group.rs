@@ -14,6 +14,9 @@ pub struct GroupQuery {
     /// Only of this kind of job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
+    /// Only of this code; a public code finds its inner ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// At most so many; 50 unless said, at most 200.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,

@@ -4,6 +4,7 @@
 //! values, a client reads them; both see the same types, and the OpenAPI document is made from them.
 
 mod audit;
+mod bulk;
 #[cfg(feature = "client")]
 pub mod client;
 mod dead;
@@ -16,19 +17,21 @@ mod intake;
 mod job;
 mod list;
 mod mapping;
+mod overview;
 mod problem;
 mod replay;
 mod status;
 mod trail;
 
 pub use audit::{Audit, Violation};
+pub use bulk::{CancelJobs, CancelledJobs, WaitingFilter};
 pub use dead::{
     DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
     StorageHint, TaskAttributes,
 };
 pub use desk::{
-    Act, ActList, Because, BreakerDetail, BreakerList, DrainWorker, HoldTarget, Simulate, Simulated,
-    TargetHold, TriedPolicy, Worker, WorkerList,
+    Act, ActList, Because, BreakerDetail, BreakerList, BreakerTurn, DrainWorker, HoldTarget, Simulate,
+    Simulated, TargetHold, TriedPolicy, TurnList, TurnQuery, Worker, WorkerList,
 };
 pub use digest::{
     Delivery, DeliveryList, DigestReply, DigestRequest, Notification, NotificationList, OwnerDigest,
@@ -48,6 +51,9 @@ pub use intake::{
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery, PageQuery};
 pub use mapping::Mapping;
+pub use overview::{
+    CodeFailures, Overview, OverviewQuery, OverviewSlot, Trouble, WorkerSum, WorkloadDepth, WorkloadLatency,
+};
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};

@@ -26,7 +26,7 @@ pub struct ListQuery {
     pub code: Option<String>,
     /// Only with this text in the file name, or with this id.
     pub q: Option<String>,
-    /// Only created at or after this instant.
+    /// Only created at or after this instant, or this day in UTC.
     pub since: Option<String>,
     /// At most so many; 50 unless said, at most 200.
     pub limit: Option<String>,

@@ -26,6 +26,12 @@ pub struct ReplayFilter {
     /// With this text in the message or the label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
+    /// Of jobs that were created at or after this instant, as lists of jobs mean it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_since: Option<String>,
+    /// Of jobs with this text in the file name, or with this id, as lists of jobs mean it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// That died at or after this instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,

@@ -10,7 +10,7 @@ use redrive_store::{
     Acted, AttemptRow, EnqueueReply, Enqueued, JobFilter, JobRow, NewEvent, NewJob, PageRequest, Store,
 };
 
-use crate::chore::{Reclaim, Retention};
+use crate::chore::{Minutes, Reclaim, Retention};
 use crate::contact::Contact;
 use crate::desk::Replaying;
 use crate::ids::Ids;
@@ -31,6 +31,9 @@ const LOOK: Duration = Duration::from_millis(20);
 const RECLAIM: &str = "redrive.reclaim";
 /// The permanent job that removes what has been kept long enough.
 const RETENTION: &str = "redrive.retention";
+
+/// The permanent job that counts what happened by minute.
+const MINUTES: &str = "redrive.minutes";
 
 /// A durable job engine on one store. Clones are the same engine.
 #[derive(Clone)]
@@ -191,6 +194,12 @@ impl Engine {
             self.inner.store.set_setting(&key, Some("0"), name.as_str()).await?;
         }
         self.ensure(&name).await
+    }
+
+    /// Registers the counting of what happened by minute, for whoever shows charts: one in the whole fleet, which goes on where it was.
+    /// A job pays nothing for it; the events are read behind it.
+    pub async fn count_minutes(&self) -> Result<JobId> {
+        self.permanent(MINUTES, Minutes { store: self.inner.store.clone() }).await
     }
 
     /// Enqueues a job at every time of a schedule: once in the whole fleet, whatever the clocks do. The same name with

@@ -18,9 +18,11 @@ use crate::state::words;
 
 mod busy;
 mod call;
+mod turn;
 
 pub use busy::Busy;
 pub use call::Call;
+pub use turn::{Deed, Turn};
 
 /// A breaker that stayed shut for so long after its time, while no job depended on its target, is of no use to anybody.
 const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -153,7 +153,7 @@
         keepFocus();
         keepOpen();
         const jobs = at("jobs");
-        const shown = at("upload") ? null : (at("job") ?? at("batch") ?? jobs);
+        const shown = at("upload") ? null : (at("job") ?? at("batch") ?? at("overview") ?? jobs);
         if (shown?.dataset.title) document.title = `${shown.dataset.title} · Redrive`;
         if (jobs) tell(jobs);
         if (at("batch")) tellBatch(at("batch"));

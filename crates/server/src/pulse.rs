@@ -9,7 +9,7 @@ use axum::extract::State;
 use redrive_api::{Breaker, Queue, Status};
 use redrive_model::breaker::Mode;
 use redrive_model::{Target, Timestamp};
-use redrive_store::{BreakerRow, Counts, QueueStats};
+use redrive_store::{BreakerRow, Counts, QueueStats, WorkloadQueue};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -35,6 +35,8 @@ pub(crate) struct Pulse {
 #[derive(Debug)]
 pub(crate) struct Look {
     pub(crate) queue: QueueStats,
+    /// The same by workload.
+    pub(crate) queues: Vec<WorkloadQueue>,
     /// The downloads among them.
     pub(crate) fetch: QueueStats,
     /// The others.
@@ -56,12 +58,13 @@ impl Pulse {
         {
             return Ok(Arc::clone(look));
         }
-        let ((fetch, other), rows) = (desk.queues().await?, desk.breakers().await?);
+        let (queues, rows) = (desk.workload_queues().await?, desk.breakers().await?);
+        let (fetch, other) = Desk::apart(&queues);
         let (queue, counts) = ([fetch, other].into_iter().sum(), desk.lanes().await?);
         let now = desk.now().await?;
         let waiting = Waiting::of(desk, &counts);
         let breakers = rows.iter().map(|row| self.breaker(row, &waiting, now)).collect();
-        let look = Arc::new(Look { queue, fetch, other, breakers, at: now });
+        let look = Arc::new(Look { queue, queues, fetch, other, breakers, at: now });
         *last = Some((Instant::now(), Arc::clone(&look)));
         Ok(look)
     }

@@ -44,6 +44,15 @@ pub(crate) fn instant(name: &str, value: Option<String>) -> Result<Option<Timest
     given(value).map(instant).transpose()
 }
 
+/// An instant, or the beginning of a day in UTC.
+pub(crate) fn day_or_instant(name: &str, value: Option<String>) -> Result<Option<Timestamp>, Refusal> {
+    let day = given(value.clone()).filter(|text| text.len() == "2026-01-31".len());
+    match day {
+        Some(day) => instant(name, Some(format!("{day}T00:00:00Z"))),
+        None => instant(name, value),
+    }
+}
+
 /// Yes or no; no unless said.
 pub(crate) fn flag(name: &str, value: Option<String>) -> Result<bool, Refusal> {
     let flag = |text: String| text.parse().map_err(|_| Refusal::field(name, "is true or false"));

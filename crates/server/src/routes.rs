@@ -9,7 +9,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use crate::app::App;
-use crate::desk::{acts, breakers, groups, letters, replays, simulate, workers};
+use crate::desk::{acts, breakers, bulk, groups, letters, overview, replays, simulate, turns, workers};
 use crate::rates::Kind;
 use crate::{
     auditor, dead, deadline, digest, download, failures, feed, fetch, health, intake, jobs, mappings,
@@ -147,6 +147,9 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/groups/{fingerprint}", Operator, look, get(groups::one)),
         row(Method::POST, "/api/groups/{fingerprint}/ack", Operator, act, post(groups::ack)),
         row(Method::POST, "/api/groups/{fingerprint}/resolve", Operator, act, post(groups::resolve)),
+        slow(row(Method::POST, "/api/jobs/cancel", Operator, act, post(bulk::cancel))),
+        row(Method::GET, "/api/overview", Operator, look, get(overview::one)),
+        row(Method::GET, "/api/breakers/history", Operator, look, get(turns::list)),
         row(Method::GET, "/api/breakers", Operator, look, get(breakers::list)),
         row(Method::POST, "/api/breakers/{target}/hold", Operator, act, post(breakers::hold)),
         row(Method::POST, "/api/breakers/{target}/release", Operator, act, post(breakers::release)),

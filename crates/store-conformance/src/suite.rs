@@ -159,6 +159,8 @@ macro_rules! suite {
                 b15_a_hold_that_ended_does_not_keep_the_probe_away,
                 b16_an_open_breaker_blocks_only_its_own_target,
                 a_throttled_target_is_held_until_it_said,
+                what_a_breaker_did_is_kept_with_what_it_became,
+                the_last_turns_of_each_breaker_are_kept_for_a_while,
             }
             probe {
                 b7_exactly_one_of_many_gets_the_probe,
@@ -193,6 +195,9 @@ macro_rules! suite {
                 pages_of_dead_letters_give_each_exactly_once,
                 a_group_moves_as_its_table_says,
                 groups_are_listed_by_filter_and_page,
+                groups_are_found_by_their_code,
+                letters_are_found_by_what_lists_of_jobs_know,
+                what_waits_is_counted_by_workload_and_code,
             }
             unique {
                 u1_ten_producers_make_one_job,
@@ -267,6 +272,14 @@ macro_rules! suite {
                 pages_give_every_job_exactly_once,
                 a_page_is_bounded_and_its_cursor_checked,
                 counts_are_by_workload_and_targets,
+                the_count_of_a_filter_is_what_its_pages_have,
+            }
+            minutes {
+                what_happened_is_counted_by_minute,
+                only_what_is_handed_in_is_an_arrival,
+                how_long_attempts_took_is_counted_in_steps,
+                many_who_count_at_once_count_each_event_once,
+                counts_of_minutes_are_kept_for_a_day,
             }
             retention {
                 a_finished_job_is_purged_when_its_time_is_over,

@@ -3,6 +3,7 @@
 pub(crate) mod dead;
 pub(crate) mod desk;
 pub(crate) mod jobs;
+pub(crate) mod minutes;
 pub(crate) mod overview;
 pub(crate) mod trail;
 

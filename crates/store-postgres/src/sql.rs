@@ -65,6 +65,7 @@ pub(crate) fn with_schema(text: &str, schema: &str) -> String {
 statements! {
     a_move
     acts
+    add_minutes
     astray
     attempts
     batch
@@ -72,6 +73,7 @@ statements! {
     batches
     batches_ended
     beat
+    breaker_turns
     breakers
     cancel
     change_document
@@ -85,6 +87,7 @@ statements! {
     count_batch_failures
     dead
     dead_count
+    dead_counts
     dead_list
     dead_of_job
     delete_batches
@@ -124,10 +127,14 @@ statements! {
     forget_deliveries
     forget_documents
     forget_keys
+    forget_minutes
     forget_records
     forget_sessions
+    forget_turns
+    forget_turns_of
     forget_workers
     fresh_xid
+    gather_minutes
     give_up
     group_state
     groups
@@ -152,15 +159,19 @@ statements! {
     lock_document
     lock_lanes
     lock_ramps
+    lock_setting
     lock_tallies
     lookup
     lose_document
     mark_late
+    minutes
     move_group
     moves_of
     next_due
+    next_events
     note_act
     note_delivery
+    note_turn
     notifications
     now
     oldest_xid

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redrive_model::breaker::Breaker;
+use redrive_model::breaker::{Breaker, Turn};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{
@@ -13,11 +13,11 @@ use redrive_model::{
 };
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page,
-    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
-    SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
-    validate, validate_finishes, validate_setting, validate_state,
+    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension, Finish,
+    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
+    NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey,
+    SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, TurnRow, WorkerBeat,
+    WorkerRow, WorkloadQueue, validate, validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -27,11 +27,11 @@ use crate::horizon::Horizon;
 use crate::hot::{Hot, Use};
 use crate::lanes::{Lanes, is_gone};
 use crate::options::Options;
-use crate::read::{dead, desk as desk_read, jobs, overview, trail};
+use crate::read::{dead, desk as desk_read, jobs, minutes as counted, overview, trail};
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, born, breaker, claim, desk, finish, lease, purge, session, targets};
+use crate::verb::{act, born, breaker, claim, desk, finish, lease, minutes, purge, session, targets};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -379,8 +379,13 @@ impl Store for PostgresStore {
         target: &Target,
         expected: Option<i64>,
         machine: &Breaker,
+        turn: Option<&Turn>,
     ) -> Result<Swapped> {
-        once!(breaker::swap(&self.inner, target, expected, machine))
+        once!(breaker::swap(&self.inner, target, expected, machine, turn))
+    }
+
+    async fn breaker_turns(&self, target: Option<&Target>, page: PageRequest) -> Result<Page<TurnRow>> {
+        repeating_fault!(counted::turns(&self.inner, target, &page))
     }
 
     async fn job(&self, id: JobId) -> Result<Option<JobRow>> {
@@ -389,6 +394,10 @@ impl Store for PostgresStore {
 
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>> {
         repeating_fault!(jobs::jobs(&self.inner, &filter, &page))
+    }
+
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
+        repeating!(jobs::count_jobs(&self.inner, &filter))
     }
 
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
@@ -449,6 +458,18 @@ impl Store for PostgresStore {
 
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {
         repeating_fault!(dead::groups(&self.inner, &filter, &page))
+    }
+
+    async fn dead_counts(&self) -> Result<Vec<DeadCount>> {
+        repeating!(counted::dead_counts(&self.inner))
+    }
+
+    async fn roll_up(&self, limit: usize) -> Result<usize> {
+        repeating!(minutes::roll_up(&self.inner, limit))
+    }
+
+    async fn minutes(&self, since: Timestamp, minutes_per_slot: u32) -> Result<Vec<MinuteRow>> {
+        repeating!(counted::minutes(&self.inner, since, minutes_per_slot))
     }
 
     async fn counts(&self) -> Result<Counts> {

@@ -3,6 +3,7 @@
 mod dead;
 mod desk;
 mod jobs;
+mod minutes;
 mod overview;
 mod session;
 mod trail;
@@ -13,7 +14,8 @@ use rusqlite::{Connection, Row, ToSql};
 
 pub(crate) use dead::{count_dead, dead_letter, dead_letters, dead_letters_of, groups};
 pub(crate) use desk::{acts, payload, replay_counts, settings};
-pub(crate) use jobs::{batch, batch_failures, batches, breakers, job, jobs};
+pub(crate) use jobs::{batch, batch_failures, batches, breakers, count_jobs, job, jobs};
+pub(crate) use minutes::{dead_counts, minutes, turns};
 pub(crate) use overview::{counts, next_due, paused, queues, waits_alone, workers};
 pub(crate) use session::{owner_counts, session};
 pub(crate) use trail::{attempts, events_after, job_events, last_event, last_failure};

@@ -46,6 +46,17 @@ statements! {
     TELL_RECORDS = "tell_records";
     UNTOLD = "untold";
     UNTOLD_OWNERS = "untold_owners";
+    ADD_MINUTE = "add_minute";
+    BREAKER_TURNS = "breaker_turns";
+    DEAD_COUNTS = "dead_counts";
+    FORGET_MINUTES = "forget_minutes";
+    FORGET_TURNS = "forget_turns";
+    FORGET_TURNS_OF = "forget_turns_of";
+    GATHER_MINUTES = "gather_minutes";
+    MINUTES = "minutes";
+    NEXT_EVENTS = "next_events";
+    NOTE_TURN = "note_turn";
+    SETTING = "setting";
     ATTEMPT_OUTCOME = "attempt_outcome";
     ATTEMPTS = "attempts";
     BATCH = "batch";

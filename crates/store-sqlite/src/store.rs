@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redrive_model::breaker::Breaker;
+use redrive_model::breaker::{Breaker, Turn};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{
@@ -14,10 +14,11 @@ use redrive_model::{
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp,
-    GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest,
-    Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow,
-    SettingRow, ShownCount, Step, Store, StoreError, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent, Page,
+    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
+    SessionRow, SettingRow, ShownCount, Step, Store, StoreError, Swapped, TurnRow, WorkerBeat, WorkerRow,
+    WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -27,7 +28,7 @@ use crate::open::{CHECK_AT_ONCE, Place, Sync, open_reader, open_writer, quick_ch
 use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
-use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, purge, session, targets};
+use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, minutes, purge, session, targets};
 use crate::writer::{Tx, Undo, Writer};
 
 /// How to open a store.
@@ -363,9 +364,16 @@ impl Store for SqliteStore {
         target: &Target,
         expected: Option<i64>,
         machine: &Breaker,
+        turn: Option<&Turn>,
     ) -> Result<Swapped> {
-        let (target, machine) = (target.clone(), machine.clone());
-        self.write_work(Undo::Savepoint, move |tx| breaker::swap(tx, &target, expected, &machine)).await
+        let (target, machine, turn) = (target.clone(), machine.clone(), turn.cloned());
+        let swap = move |tx: &mut Tx<'_>| breaker::swap(tx, &target, expected, &machine, turn.as_ref());
+        self.write_work(Undo::Savepoint, swap).await
+    }
+
+    async fn breaker_turns(&self, target: Option<&Target>, page: PageRequest) -> Result<Page<TurnRow>> {
+        let target = target.cloned();
+        self.read(move |conn| read::turns(conn, target.as_ref(), &page)).await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<JobRow>> {
@@ -376,6 +384,11 @@ impl Store for SqliteStore {
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>> {
         let now = self.clock.now();
         self.read(move |conn| read::jobs(conn, now, &filter, &page)).await
+    }
+
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
+        let now = self.clock.now();
+        self.read(move |conn| read::count_jobs(conn, now, &filter)).await
     }
 
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
@@ -436,6 +449,22 @@ impl Store for SqliteStore {
 
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>> {
         self.read(move |conn| read::groups(conn, &filter, &page)).await
+    }
+
+    async fn dead_counts(&self) -> Result<Vec<DeadCount>> {
+        self.read(read::dead_counts).await
+    }
+
+    async fn roll_up(&self, limit: usize) -> Result<usize> {
+        let gathered = self.read(move |conn| minutes::gather(conn, limit)).await?;
+        if gathered.is_nothing() {
+            return Ok(0);
+        }
+        self.write(Undo::Savepoint, move |tx| minutes::add(tx, &gathered)).await
+    }
+
+    async fn minutes(&self, since: Timestamp, minutes_per_slot: u32) -> Result<Vec<MinuteRow>> {
+        self.read(move |conn| read::minutes(conn, since, minutes_per_slot)).await
     }
 
     async fn counts(&self) -> Result<Counts> {

@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod finish;
 pub mod intake;
+mod minute;
 mod queue;
 mod read;
 mod retention;
@@ -25,7 +26,7 @@ mod store;
 
 pub use act::{Acted, GiveUp, RetryBy};
 pub use batch::{BatchChange, BatchCount};
-pub use breaker::{BreakerRow, Swapped};
+pub use breaker::{BreakerRow, KEEP_TURNS, Swapped, TurnRow};
 pub use claim::{
     Claim, ClaimMode, Claimed, Expired, Extension, Lease, PerTarget, StoredFacts, Want, WorkerBeat, WorkerRow,
 };
@@ -34,10 +35,12 @@ pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};
 pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, validate_state};
+pub use minute::{FIRST_LOOK, KEEP_MINUTES, Latencies, MINUTES_READER, MinuteRow, STEPS_MS};
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
-    AttemptRow, BatchFailures, BatchFilter, BatchRow, Behind, Counts, DeadFilter, DeadRow, DeadState,
-    GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page, PageRequest, StateCount,
+    AttemptRow, BatchFailures, BatchFilter, BatchRow, Behind, Counts, DeadCount, DeadFilter, DeadRow,
+    DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page, PageRequest,
+    StateCount,
 };
 pub use retention::{Purge, Purged};
 pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};

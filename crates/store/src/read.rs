@@ -370,6 +370,10 @@ pub struct DeadFilter {
     /// Only with this text in the message or in the job's label. ASCII letters match in either case; nothing is a wild
     /// card.
     pub text: Option<String>,
+    /// Only of jobs that were created at or after this.
+    pub created_since: Option<Timestamp>,
+    /// Only of jobs with this text in the label, or with this id: as [`JobFilter::text`].
+    pub label: Option<String>,
     /// Only in this state; open ones unless said.
     pub state: Option<DeadState>,
     /// Only up to this offset: what dies from now on is not meant.
@@ -414,6 +418,21 @@ pub struct GroupFilter {
     pub workload: Option<WorkloadName>,
     /// Only this one.
     pub fingerprint: Option<Fingerprint>,
+    /// Only of this code; a public code finds its inner ones.
+    pub code: Option<Code>,
+}
+
+/// How many dead letters wait with one code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadCount {
+    /// Whose jobs.
+    pub workload: WorkloadName,
+    /// What ended them.
+    pub code: Code,
+    /// In so many groups.
+    pub groups: u64,
+    /// How many wait.
+    pub open: u64,
 }
 
 /// How many jobs of a workload are in a stored state.

@@ -1,7 +1,7 @@
 //! The trait itself. Read it as the table of contents of what a store can do.
 
 use async_trait::async_trait;
-use redrive_model::breaker::Breaker;
+use redrive_model::breaker::{Breaker, Turn};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use crate::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp,
-    GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest,
-    Payload, Progress, Purge, Purged, QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
-    SessionRow, SettingRow, ShownCount, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent, Page,
+    PageRequest, Payload, Progress, Purge, Purged, QueueStats, ReplayCounts, Result, RetryBy, SessionKey,
+    SessionLife, SessionRow, SettingRow, ShownCount, Swapped, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -145,13 +145,18 @@ pub trait Store: Send + Sync + 'static {
     /// One breaker, if it was ever written.
     async fn breaker(&self, target: &Target) -> Result<Option<BreakerRow>>;
 
-    /// Writes a breaker if its version is still `expected` (`None`: if it does not exist).
+    /// Writes a breaker if its version is still `expected` (`None`: if it does not exist), and with it what it did, where that is of
+    /// interest to people.
     async fn swap_breaker(
         &self,
         target: &Target,
         expected: Option<i64>,
         breaker: &Breaker,
+        turn: Option<&Turn>,
     ) -> Result<Swapped>;
+
+    /// What breakers did, newest first; of one target or of all. The last [`KEEP_TURNS`](crate::KEEP_TURNS) of each are kept.
+    async fn breaker_turns(&self, target: Option<&Target>, page: PageRequest) -> Result<Page<TurnRow>>;
 
     // --- looking -----------------------------------------------------------------------------------------------
 
@@ -160,6 +165,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Jobs, newest first.
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>>;
+
+    /// How many jobs a filter matches; exact, and it takes as long as there are jobs to look at.
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64>;
 
     /// What jobs carry; nothing for one that is not there (any more).
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>>;
@@ -213,6 +221,17 @@ pub trait Store: Send + Sync + 'static {
     /// Failure groups, the most recently seen first.
     async fn groups(&self, filter: GroupFilter, page: PageRequest) -> Result<Page<GroupRow>>;
 
+    /// How many dead letters wait, by workload and code; exact, and read from the groups, so that it costs the same whatever waits.
+    async fn dead_counts(&self) -> Result<Vec<DeadCount>>;
+
+    /// Counts the next events by minute, at most so many rows of them. Answers how many it went over: as many as it was allowed to
+    /// means that there may be more. When somebody else counts at the same time one of the two counts nothing.
+    async fn roll_up(&self, limit: usize) -> Result<usize>;
+
+    /// What was counted from this minute on, in slots of so many minutes, as far as counts are kept
+    /// ([`KEEP_MINUTES`](crate::KEEP_MINUTES)). Sorted by slot.
+    async fn minutes(&self, since: Timestamp, minutes_per_slot: u32) -> Result<Vec<MinuteRow>>;
+
     /// Exact counts.
     async fn counts(&self) -> Result<Counts>;
 
@@ -260,7 +279,7 @@ pub trait Store: Send + Sync + 'static {
     /// Removes all but the newest `keep` attempts of a job.
     async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64>;
 
-    /// Removes idempotency keys and workers that were last used before `before`.
+    /// Removes idempotency keys and workers that were last used before `before`, and what breakers did before it.
     async fn forget(&self, before: Timestamp) -> Result<u64>;
 
     /// Removes what is left of targets that nobody uses any more: lanes without a job, and breakers that have not changed since

@@ -13,7 +13,8 @@ pub(crate) fn run(shared: &Shared, groups: &Groups) -> Result<(), Stop> {
         Groups::List { state, workload, limit, json, .. } => {
             let page = async |rows: usize, cursor| {
                 let (state, workload) = (state.clone(), workload.clone());
-                let wanted = GroupQuery { state, workload, limit: Some(rows.to_string()), cursor };
+                let limit = Some(rows.to_string());
+                let wanted = GroupQuery { state, workload, limit, cursor, ..GroupQuery::default() };
                 let list = client.groups(&wanted).await?;
                 Ok((list.groups, list.next_cursor))
             };

@@ -113,6 +113,7 @@ fn new(asked: &ReplayDead, workload: &str) -> NewReplay {
             q: which.search.clone(),
             since: which.since.clone(),
             until: which.until.clone(),
+            ..ReplayFilter::default()
         },
         dry_run: asked.dry_run,
         canary: asked.canary,

@@ -98,13 +98,16 @@ fn show(replay: &Replay, json: bool) -> Result<(), Stop> {
 
 /// The words of a filter, as they are said on the command line.
 fn which(filter: &ReplayFilter) -> String {
-    let ReplayFilter { workload: _, code, group, owner, target, q, since, until } = filter;
+    let ReplayFilter { workload: _, code, group, owner, target, q, created_since, label, since, until } =
+        filter;
     let words = [
         ("code", code),
         ("group", group),
         ("owner", owner),
         ("target", target),
         ("search", q),
+        ("created since", created_since),
+        ("label", label),
         ("since", since),
         ("until", until),
     ];

@@ -63,6 +63,7 @@ pub(crate) async fn wire(
     engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), work.convert.clone()));
     let retention = Retention::new(store.clone(), sources.clone(), results.clone(), serving.retention);
     engine.permanent("convert.retention", retention).await.map_err(engine_stop)?;
+    engine.count_minutes().await.map_err(engine_stop)?;
     let fetching = &serving.fetching;
     let opening = |location: &Location| -> futures::future::BoxFuture<'_, _> {
         let location = location.clone();

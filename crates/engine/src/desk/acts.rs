@@ -1,13 +1,13 @@
 //! Acts on jobs, dead letters, groups, targets and workloads.
 
-use redrive_model::breaker::{Breaker, Hold};
+use redrive_model::breaker::{Breaker, Hold, Turn};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Policy, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::{Acted, RetryBy};
 
 use super::By;
-use crate::runtime::change_breaker;
+use crate::runtime::{change_breaker, change_breaker_as};
 use crate::{Engine, EngineError, Result};
 
 impl Engine {
@@ -100,7 +100,9 @@ impl Engine {
     /// Lets a target go: ends a hold, and closes an open breaker with a ramp.
     pub async fn release(&self, target: &Target, by: &By) -> Result<()> {
         let act = async {
-            change_breaker(&**self.store(), target, |breaker, now| breaker.release(now)).await?;
+            let turn = |_: &Breaker, _: &Breaker, _: Timestamp| Some(Turn::released(by.actor(), by.reason()));
+            let release = |breaker: &mut Breaker, now: Timestamp| breaker.release(now);
+            change_breaker_as(&**self.store(), target, turn, release).await?;
             Ok(())
         };
         self.acted(by, "target.release", target.to_string(), act, |()| "released".into()).await

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redrive_model::{Shown, State, WorkloadName};
-use redrive_store::{DeadFilter, QueueStats, WorkloadQueue};
+use redrive_model::{Shown, State, Timestamp, WorkloadName};
+use redrive_store::{DeadFilter, MinuteRow, QueueStats, WorkloadQueue};
 
 use crate::runtime::level;
 use crate::{Engine, Result};
@@ -16,6 +16,12 @@ impl Engine {
     pub async fn queues(&self) -> Result<Vec<WorkloadQueue>> {
         let queues = self.store().queues().await?;
         Ok(queues.into_iter().filter(|queue| !self.is_chore(&queue.workload)).collect())
+    }
+
+    /// What happened from this minute on, in slots of so many minutes, without the engine's own jobs and without permanent ones.
+    pub async fn minutes(&self, since: Timestamp, minutes_per_slot: u32) -> Result<Vec<MinuteRow>> {
+        let rows = self.store().minutes(since, minutes_per_slot).await?;
+        Ok(rows.into_iter().filter(|row| !self.is_chore(&row.workload)).collect())
     }
 
     /// Whether jobs of this workload are no work that anybody handed in.

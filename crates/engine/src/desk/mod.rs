@@ -2,6 +2,7 @@
 
 mod acts;
 mod auditor;
+mod bulk;
 mod explain;
 mod health;
 mod measure;
@@ -9,6 +10,7 @@ mod replay;
 mod simulate;
 
 pub use auditor::{AuditReport, Place, Violation};
+pub use bulk::BulkCancelled;
 pub use explain::{Explanation, Past};
 pub use health::{PermanentHealth, ReaderHealth};
 pub use replay::{NewReplay, Replay, ReplayFilter, ReplayPhase, Skipped};

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redrive_model::breaker::{Breaker, Call, Probe};
+use redrive_model::breaker::{Breaker, Call, Probe, Turn};
 use redrive_model::{Code, Target, TargetSet, Timestamp, instant};
 use redrive_store::{BreakerRow, Lease, Store, StoreError, Swapped};
 use tokio::time::Instant;
@@ -295,6 +295,16 @@ pub(crate) async fn flush(worker: &Worker) {
 pub(crate) async fn change<T>(
     store: &dyn Store,
     target: &Target,
+    f: impl FnMut(&mut Breaker, Timestamp) -> T,
+) -> redrive_store::Result<(T, Breaker)> {
+    change_as(store, target, Turn::between, f).await
+}
+
+/// The same, where somebody else says what the change was.
+pub(crate) async fn change_as<T>(
+    store: &dyn Store,
+    target: &Target,
+    turn: impl Fn(&Breaker, &Breaker, Timestamp) -> Option<Turn>,
     mut f: impl FnMut(&mut Breaker, Timestamp) -> T,
 ) -> redrive_store::Result<(T, Breaker)> {
     let mut tries = 0;
@@ -308,7 +318,8 @@ pub(crate) async fn change<T>(
         if breaker == before {
             return Ok((said, breaker));
         }
-        match store.swap_breaker(target, version, &breaker).await? {
+        let turn = turn(&before, &breaker, now);
+        match store.swap_breaker(target, version, &breaker, turn.as_ref()).await? {
             Swapped::Done(_) => {
                 report(target, &before, &breaker);
                 return Ok((said, breaker));

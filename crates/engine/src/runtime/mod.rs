@@ -34,7 +34,7 @@ use crate::context::Left;
 use crate::registry::Registry;
 use crate::{Options, StoreClock};
 use breakers::Breakers;
-pub(crate) use breakers::change as change_breaker;
+pub(crate) use breakers::{change as change_breaker, change_as as change_breaker_as};
 use governor::Governor;
 pub(crate) use idle::{Idle, serve};
 use record::Recorder;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use redrive_engine::model::breaker::{Breaker, Config, Mode, Phase};
+use redrive_engine::model::breaker::{Breaker, Config, Deed, Mode, Phase};
 use redrive_engine::model::decide::DeadReason;
 use redrive_engine::model::{Code, Shown, State, Target, instant};
+use redrive_engine::store::PageRequest;
 use redrive_engine::{Context, Done, Failure, Options};
 use tokio::sync::Semaphore;
 
@@ -73,6 +74,12 @@ async fn a_dead_target_holds_its_jobs_and_lets_them_go_when_it_is_back() {
     for job in jobs {
         bench.until(job.job(), State::Complete).await;
     }
+    let turns = bench.store.breaker_turns(Some(&gateway()), PageRequest::default()).await.unwrap().rows;
+    let told: Vec<_> = turns.iter().rev().map(|row| (row.turn.deed, row.turn.why.as_deref())).collect();
+    let why = Some("TARGET_UNREACHABLE");
+    let first = [(Deed::Opened, why), (Deed::Probed, None), (Deed::Reopened, why), (Deed::Probed, None)];
+    assert_eq!(told[..4], first, "{told:?}");
+    assert!(told.contains(&(Deed::Answered, None)), "{told:?}");
     eventually(async || {
         matches!(phase(&bench).await, Some(Phase::Closed | Phase::Ramp { .. })).then_some(())
     })
@@ -87,7 +94,7 @@ async fn one_probe_among_eight_engines() {
     let now = bench.store.now().await.unwrap();
     let mut breaker = Breaker::new(now);
     breaker.phase = Phase::Open { until: now };
-    bench.store.swap_breaker(&gateway(), None, &breaker).await.unwrap();
+    bench.store.swap_breaker(&gateway(), None, &breaker, None).await.unwrap();
     let (entered, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
     let mut engines = Vec::new();
     for _ in 0..8 {
@@ -178,7 +185,7 @@ async fn jobs_of_a_target_that_fails_fast_do_not_wait() {
     let mut breaker = Breaker::new(now);
     let until = instant::after(now, Duration::from_millis(900));
     breaker.phase = Phase::Open { until };
-    bench.store.swap_breaker(&gateway(), None, &breaker).await.unwrap();
+    bench.store.swap_breaker(&gateway(), None, &breaker, None).await.unwrap();
     let tasks: Vec<Task> = (0..10).map(task).collect();
     let jobs = engine.enqueue_many(&tasks).await.unwrap();
     let other = engine.enqueue(&Task::n(99)).await.unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use redrive_engine::model::backoff::Backoff;
 use redrive_engine::model::group::GroupState;
 use redrive_engine::model::{Code, Shown, State, Target, instant};
-use redrive_engine::store::{ActRow, Acted, GroupFilter, PageRequest};
+use redrive_engine::store::{ActRow, Acted, EventKind, GroupFilter, JobFilter, PageRequest};
 use redrive_engine::{By, Context, Done, Failure, Place, Policy, WorkloadName};
 
 use crate::bench::{Bench, eventually};
@@ -210,4 +210,69 @@ async fn the_auditor_knows_where_every_job_is() {
     assert_eq!(report.places.values().sum::<u64>(), report.jobs);
     gate.add_permits(100);
     running.drain().await;
+}
+
+/// What happened is counted behind it by one job of the fleet, which is a reader of events like others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happened_is_counted_by_minute_and_the_engines_own_jobs_are_not_told() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    engine.register(Does::new(|_, _| async { Ok(Done::Complete) }));
+    let since = instant::before(bench.store.now().await.unwrap(), Duration::from_secs(60));
+    engine.count_minutes().await.unwrap();
+    let running = engine.start();
+    for n in 0..5 {
+        engine.enqueue(&Task::n(n)).await.unwrap();
+    }
+    let counted = eventually(async || {
+        let rows = engine.minutes(since, 60).await.unwrap();
+        let jobs =
+            |kind: EventKind| rows.iter().filter(|row| row.kind == kind).map(|row| row.jobs).sum::<u64>();
+        (jobs(EventKind::Complete) == 5).then(|| jobs(EventKind::Queued))
+    })
+    .await;
+    assert_eq!(counted, 5);
+    assert!(engine.readers().await.unwrap().iter().any(|reader| reader.name == "redrive.minutes"));
+    assert!(engine.permanents().await.unwrap().iter().any(|job| job.name.as_str() == "redrive.minutes"));
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_jobs_are_counted_and_cancelled_by_the_many_and_others_are_left_alone() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let mut jobs = Vec::new();
+    for n in 0..450 {
+        jobs.push(engine.enqueue(&Task::n(n)).await.unwrap());
+    }
+    let work = || JobFilter {
+        workload: Some(WorkloadName::new(<Task as redrive_engine::Input>::WORKLOAD).unwrap()),
+        ..JobFilter::default()
+    };
+    let other = JobFilter { workload: Some(WorkloadName::new("other").unwrap()), ..JobFilter::default() };
+    assert_eq!(engine.count_waiting(work()).await.unwrap(), 450);
+    assert_eq!(engine.cancel_waiting(other, 1_000, &ann()).await.unwrap().cancelled, 0);
+    let some = engine.cancel_waiting(work(), 250, &ann()).await.unwrap();
+    assert_eq!((some.cancelled, some.more), (250, true));
+    assert_eq!(bench.row(jobs[449]).await.state, State::Cancelled, "the newest first");
+    assert_eq!(bench.row(jobs[0]).await.state, State::Queued);
+    let rest = engine.cancel_waiting(work(), 1_000, &ann()).await.unwrap();
+    assert_eq!((rest.cancelled, rest.more), (200, false));
+    let line = &trail(&bench).await[0];
+    assert_eq!(line.outcome.as_deref(), Some("200 cancelled"));
+    assert!(line.act.subject.starts_with("waiting jobs workload "), "{}", line.act.subject);
+    for (refused, code) in [
+        (JobFilter::default(), Code::ValidationFilterRequired),
+        (JobFilter { shown: vec![Shown::Processing], ..work() }, Code::ValidationInvalidField),
+        (
+            JobFilter {
+                workload: Some(WorkloadName::new("redrive.reclaim").unwrap()),
+                ..JobFilter::default()
+            },
+            Code::ConflictState,
+        ),
+    ] {
+        assert_eq!(engine.count_waiting(refused.clone()).await.unwrap_err().code(), code);
+        assert_eq!(engine.cancel_waiting(refused, 10, &ann()).await.unwrap_err().code(), code);
+    }
 }

@@ -102,7 +102,7 @@ async fn a_job_that_its_target_cannot_stand_keeps_nobody_else_waiting() {
     engine.register(does);
     let now = bench.store.now().await.unwrap();
     let breaker = Breaker { phase: Phase::Open { until: now }, epoch: 1, ..Breaker::new(now) };
-    bench.store.swap_breaker(&host(), None, &breaker).await.unwrap();
+    bench.store.swap_breaker(&host(), None, &breaker, None).await.unwrap();
     let mut jobs = Vec::new();
     for n in 0..20 {
         jobs.push(engine.enqueue(&task(n)).await.unwrap());

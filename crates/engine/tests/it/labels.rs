@@ -59,9 +59,9 @@ async fn targets_that_nobody_uses_are_forgotten_and_shut_ones_stay() {
     let shut = Breaker { phase: Phase::Open { until: now }, epoch: 1, ..Breaker::new(now) };
     for n in 0..600 {
         let idle = Target::new(format!("host:{n}.odd.example")).unwrap();
-        bench.store.swap_breaker(&idle, None, &Breaker::new(now)).await.unwrap();
+        bench.store.swap_breaker(&idle, None, &Breaker::new(now), None).await.unwrap();
     }
-    bench.store.swap_breaker(&Target::new("host:shut").unwrap(), None, &shut).await.unwrap();
+    bench.store.swap_breaker(&Target::new("host:shut").unwrap(), None, &shut, None).await.unwrap();
     clock.advance(Duration::from_secs(25 * 3600));
     let running = bench.engine_with(quick()).await.start();
     eventually(async || (bench.store.breakers().await.unwrap().len() == 1).then_some(())).await;
@@ -81,7 +81,7 @@ fn ten_thousand_hosts_are_one_value_of_a_label() {
             let shut = Breaker { phase: Phase::Open { until: now }, epoch: 1, ..Breaker::new(now) };
             let hosts = (0..10_000).map(|n| format!("host:{n}.odd.example"));
             for name in hosts.chain(["gateway".into(), "bucket:scans".into(), "proxies:office".into()]) {
-                bench.store.swap_breaker(&Target::new(name).unwrap(), None, &shut).await.unwrap();
+                bench.store.swap_breaker(&Target::new(name).unwrap(), None, &shut, None).await.unwrap();
             }
             engine.measure().await.unwrap();
             // Whoever moves a breaker counts how long it was open.

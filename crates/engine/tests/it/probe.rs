@@ -37,7 +37,7 @@ fn soon() -> Config {
 async fn open(bench: &Bench, name: &str) {
     let now = bench.store.now().await.unwrap();
     let breaker = Breaker { phase: Phase::Open { until: now }, epoch: 1, ..Breaker::new(now) };
-    bench.store.swap_breaker(&target(name), None, &breaker).await.unwrap();
+    bench.store.swap_breaker(&target(name), None, &breaker, None).await.unwrap();
 }
 
 async fn breaker(bench: &Bench, name: &str) -> Option<Breaker> {

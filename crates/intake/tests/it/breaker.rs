@@ -22,7 +22,8 @@ async fn write(bench: &Bench, change: impl Fn(&mut Breaker)) {
         let now = bench.store.now().await.unwrap();
         let mut breaker = row.as_ref().map_or_else(|| Breaker::new(now), |row| row.breaker.clone());
         change(&mut breaker);
-        let swapped = bench.store.swap_breaker(&target, row.map(|row| row.version), &breaker).await.unwrap();
+        let swapped =
+            bench.store.swap_breaker(&target, row.map(|row| row.version), &breaker, None).await.unwrap();
         if matches!(swapped, Swapped::Done(_)) {
             return;
         }

@@ -16,7 +16,7 @@ pub async fn hold(store: &Arc<dyn Store>, target: &Target) -> Result<()> {
     let now = store.now().await?;
     let mut breaker = Breaker::new(now);
     breaker.hold(Hold { by: "bench".into(), reason: "bench".into(), since: now, until: None });
-    store.swap_breaker(target, None, &breaker).await?;
+    store.swap_breaker(target, None, &breaker, None).await?;
     Ok(())
 }
 

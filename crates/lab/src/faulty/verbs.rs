@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redrive_model::breaker::Breaker;
+use redrive_model::breaker::{Breaker, Turn};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{
@@ -11,10 +11,10 @@ use redrive_model::{
 };
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished, GiveUp,
-    GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, NewAct, NewEvent, Page, PageRequest,
-    Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow,
-    SettingRow, ShownCount, Store, Swapped, WorkerBeat, WorkerRow, WorkloadQueue,
+    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent, Page,
+    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
+    SessionRow, SettingRow, ShownCount, Store, Swapped, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -76,9 +76,11 @@ verbs! {
     Read settings(prefix: &str) -> Vec<SettingRow>;
     Read breakers() -> Vec<BreakerRow>;
     Read breaker(target: &Target) -> Option<BreakerRow>;
-    Write swap_breaker(target: &Target, expected: Option<i64>, breaker: &Breaker) -> Swapped;
+    Write swap_breaker(target: &Target, expected: Option<i64>, breaker: &Breaker, turn: Option<&Turn>) -> Swapped;
+    Read breaker_turns(target: Option<&Target>, page: PageRequest) -> Page<TurnRow>;
     Read job(id: JobId) -> Option<JobRow>;
     Read jobs(filter: JobFilter, page: PageRequest) -> Page<JobRow>;
+    Read count_jobs(filter: JobFilter) -> u64;
     Read payloads(jobs: Vec<JobId>) -> Vec<Option<Payload>>;
     Read replay_counts(replay: ReplayId) -> ReplayCounts;
     Read attempts(job: JobId) -> Vec<AttemptRow>;
@@ -94,6 +96,9 @@ verbs! {
     Read dead_letter(offset: Offset) -> Option<DeadRow>;
     Read dead_letters_of(job: JobId) -> Vec<DeadRow>;
     Read groups(filter: GroupFilter, page: PageRequest) -> Page<GroupRow>;
+    Read dead_counts() -> Vec<DeadCount>;
+    Write roll_up(limit: usize) -> usize;
+    Read minutes(since: Timestamp, minutes_per_slot: u32) -> Vec<MinuteRow>;
     Read counts() -> Counts;
     Read queues() -> Vec<WorkloadQueue>;
     Write expire(jobs: Vec<JobId>) -> Vec<Acted>;

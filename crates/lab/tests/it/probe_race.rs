@@ -20,7 +20,7 @@ async fn eight_processes_make_one_probe_at_a_time() {
     let target = Target::new(Call::TARGET).unwrap();
     let mut breaker = Breaker::new(database.now().await);
     breaker.phase = Phase::Open { until: database.now().await };
-    database.store().swap_breaker(&target, None, &breaker).await.unwrap();
+    database.store().swap_breaker(&target, None, &breaker, None).await.unwrap();
     let job = Call { log: folder.ledger(), health: folder.file("health"), ms: 200 };
     let jobs = database.enqueue_many(&vec![job; 40]).await;
     let workers: Vec<Process> =

@@ -108,10 +108,11 @@ pub(crate) fn read(text: Option<&str>) -> Result<GroupQuery, Refusal> {
         let place = match &*name {
             "state" => &mut asked.state,
             "workload" => &mut asked.workload,
+            "code" => &mut asked.code,
             "limit" => &mut asked.limit,
             "cursor" => &mut asked.cursor,
             _ => {
-                let known = "The query can hold state, workload, limit and cursor.";
+                let known = "The query can hold state, workload, code, limit and cursor.";
                 return Err(Refusal::new(Code::ValidationUnknownField, known));
             }
         };
@@ -128,6 +129,7 @@ fn parse(asked: GroupQuery) -> Result<(GroupFilter, PageRequest), Refusal> {
     let filter = GroupFilter {
         state: query::given(asked.state).map(state).transpose()?,
         workload: query::workload(asked.workload)?,
+        code: query::code(asked.code)?,
         ..GroupFilter::default()
     };
     let cursor = query::cursor::<Cursor>(asked.cursor)?;

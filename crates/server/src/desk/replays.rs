@@ -213,6 +213,8 @@ async fn parse(
         until: query::instant("filter.until", asked.until)?,
         target: query::given(asked.target).map(target).transpose()?,
         text: query::given(asked.q),
+        created_since: query::instant("filter.created_since", asked.created_since)?,
+        label: query::given(asked.label),
     };
     if let Some(workload) = query::workload(asked.workload)? {
         return Ok((workload, filter));
@@ -240,6 +242,8 @@ fn view(replay: engine::Replay) -> Replay {
             owner: filter.owner.map(|owner| owner.to_string()),
             target: filter.target.map(|target| target.to_string()),
             q: filter.text,
+            created_since: filter.created_since.map(|at| at.to_string()),
+            label: filter.label,
             since: filter.since.map(|at| at.to_string()),
             until: filter.until.map(|at| at.to_string()),
         },

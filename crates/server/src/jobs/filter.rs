@@ -67,7 +67,7 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
         single: !members,
         shown: states(query.status.as_deref().unwrap_or_default())?,
         code: query::code(query.code)?,
-        since: query::instant("since", query.since)?,
+        since: query::day_or_instant("since", query.since)?,
         text,
         ..JobFilter::default()
     };
@@ -90,6 +90,8 @@ mod tests {
         assert!(query(|q| q.status = Some("waiting_retry".into())).is_ok());
         assert!(query(|q| q.code = Some("gw_timeout".into())).is_ok());
         assert!(query(|q| q.since = Some("2026-01-01T00:00:00Z".into())).is_ok());
+        let day = query(|q| q.since = Some("2026-01-01".into())).unwrap().0.since;
+        assert_eq!(day, "2026-01-01T00:00:00Z".parse().ok());
         assert_eq!(query(|q| q.limit = Some("1000000000".into())).unwrap().1.rows(), 200);
         assert_eq!(query(|_| {}).unwrap().1.rows(), 50);
         assert!(query(|q| q.status = Some(String::new())).is_ok());

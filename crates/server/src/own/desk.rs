@@ -1,10 +1,12 @@
 //! What operators ask and do. Every act leaves its line in the audit trail, under the name by which the door knows them.
 
-use redrive_engine::{By, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
+use redrive_engine::{BulkCancelled, By, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
-use redrive_store::{ActRow, Acted, BreakerRow, GroupFilter, GroupRow, Page, PageRequest, WorkerRow};
+use redrive_store::{
+    ActRow, Acted, BreakerRow, GroupFilter, GroupRow, JobFilter, Page, PageRequest, TurnRow, WorkerRow,
+};
 
 use super::Desk;
 use crate::desk::replays::Turn;
@@ -45,6 +47,22 @@ impl Desk {
         reason: Option<String>,
     ) -> Result<bool, Refusal> {
         Ok(self.engine.discard(vec![offset], &by(operator, reason)).await? > 0)
+    }
+
+    // --- many jobs ---------------------------------------------------------------------------------------------
+
+    pub(crate) async fn count_waiting(&self, _: Operator, filter: JobFilter) -> Result<u64, Refusal> {
+        Ok(self.engine.count_waiting(filter).await?)
+    }
+
+    pub(crate) async fn cancel_waiting(
+        &self,
+        operator: Operator,
+        filter: JobFilter,
+        most: usize,
+        reason: Option<String>,
+    ) -> Result<BulkCancelled, Refusal> {
+        Ok(self.engine.cancel_waiting(filter, most, &by(operator, reason)).await?)
     }
 
     // --- replays -----------------------------------------------------------------------------------------------
@@ -144,6 +162,15 @@ impl Desk {
 
     pub(crate) async fn breaker(&self, _: Operator, target: &Target) -> Result<Option<BreakerRow>, Refusal> {
         Ok(self.engine.store().breaker(target).await?)
+    }
+
+    pub(crate) async fn turns(
+        &self,
+        _: Operator,
+        target: Option<&Target>,
+        page: PageRequest,
+    ) -> Result<Page<TurnRow>, Refusal> {
+        Ok(self.engine.store().breaker_turns(target, page).await?)
     }
 
     pub(crate) async fn workers(&self, _: Operator) -> Result<Vec<WorkerRow>, Refusal> {

@@ -9,6 +9,7 @@ mod dead;
 mod desk;
 mod documents;
 mod intake;
+mod overview;
 mod owned;
 
 use redrive_convert::Pdf;
@@ -17,7 +18,7 @@ use redrive_fetch::Resource;
 use redrive_model::{EventSeq, JobId, Shown, State, Timestamp, WorkloadName};
 use redrive_store::{
     BreakerRow, Counts, EnqueueReply, Event, Idempotency, JobFilter, JobRow, LastFailure, PageRequest,
-    QueueStats, SessionKey, SessionLife, SessionRow, ShownCount,
+    QueueStats, SessionKey, SessionLife, SessionRow, ShownCount, WorkloadQueue,
 };
 
 pub(crate) use batch::OwnedBatch;
@@ -245,11 +246,20 @@ impl Desk {
 
     /// The queue of downloads, and that of everything else but the engine's own jobs.
     pub(crate) async fn queues(&self) -> Result<(QueueStats, QueueStats), Refusal> {
-        let queues = self.engine.queues().await?;
+        Ok(Self::apart(&self.workload_queues().await?))
+    }
+
+    /// The queue of each workload but the engine's own.
+    pub(crate) async fn workload_queues(&self) -> Result<Vec<WorkloadQueue>, Refusal> {
+        Ok(self.engine.queues().await?)
+    }
+
+    /// Downloads, and everything else.
+    pub(crate) fn apart(queues: &[WorkloadQueue]) -> (QueueStats, QueueStats) {
         let (fetch, other): (Vec<_>, Vec<_>) =
             queues.iter().partition(|queue| queue.workload.as_str() == Resource::WORKLOAD);
-        let sum = |queues: Vec<&redrive_store::WorkloadQueue>| queues.iter().map(|queue| queue.stats).sum();
-        Ok((sum(fetch), sum(other)))
+        let sum = |queues: Vec<&WorkloadQueue>| queues.iter().map(|queue| queue.stats).sum();
+        (sum(fetch), sum(other))
     }
 
     /// Whether an event is of the engine's own jobs.

@@ -31,7 +31,8 @@ pub(super) async fn page(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let query = filter::read(query.as_deref(), "This page can look for status, code, q and since.")?;
+    let query =
+        filter::read(query.as_deref(), "This page can look for workload, status, code, q and since.")?;
     let list = List::look(&app, &session, query).await?;
     if super::wants_piece(&headers) {
         return Ok(super::html(list.table()));
@@ -56,6 +57,8 @@ pub(super) struct List {
     lines: Vec<Line>,
     counts: Vec<ShownCount>,
     next: Option<String>,
+    /// Kinds of job that there are, for operators.
+    workloads: Option<Vec<String>>,
 }
 
 impl List {
@@ -65,7 +68,11 @@ impl List {
         let page = app.desk().list(session, filter, page).await?;
         let counts = app.desk().counts(session, members).await?;
         let now = app.desk().now().await?;
-        Ok(Self { query, lines: lines(app, &page.jobs, now).await?, counts, next: page.next })
+        let workloads = match session.is_operator() {
+            true => Some(app.desk().workloads().await?),
+            false => None,
+        };
+        Ok(Self { query, lines: lines(app, &page.jobs, now).await?, counts, next: page.next, workloads })
     }
 
     fn of(&self, wanted: impl Fn(Shown) -> bool) -> u64 {
@@ -89,29 +96,7 @@ impl List {
 
     /// The address of the same question, from here or from another place in the list.
     fn address(&self, cursor: Option<&str>) -> String {
-        let query = &self.query;
-        let mut given = Serializer::new(String::new());
-        for (name, value) in [
-            ("workload", &query.workload),
-            ("batch", &query.batch),
-            ("members", &query.members),
-            ("status", &query.status),
-            ("code", &query.code),
-            ("q", &query.q),
-            ("since", &query.since),
-            ("limit", &query.limit),
-        ] {
-            if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
-                given.append_pair(name, value);
-            }
-        }
-        if let Some(cursor) = cursor {
-            given.append_pair("cursor", cursor);
-        }
-        match given.finish() {
-            text if text.is_empty() => "/jobs".to_owned(),
-            text => format!("/jobs?{text}"),
-        }
+        address(&self.query, cursor)
     }
 
     /// The form that asks.
@@ -135,11 +120,30 @@ impl List {
                 }
                 label for="q" { "File name" }
                 input #q type="search" name="q" maxlength="255" value=(self.query.q.as_deref().unwrap_or_default());
+                @if let Some(workloads) = &self.workloads { (self.narrower(workloads)) }
                 button.quiet { "Show" }
-                @if !asked.is_empty() || self.query.q.as_deref().is_some_and(|q| !q.is_empty()) {
-                    a href="/jobs" { "Show all" }
-                }
+                @if self.address(None) != "/jobs" { a href="/jobs" { "Show all" } }
             }
+        }
+    }
+
+    /// What operators look for besides: in the same words as the API.
+    fn narrower(&self, workloads: &[String]) -> Markup {
+        let given = |value: &'_ Option<String>| value.clone().unwrap_or_default();
+        let (workload, since) = (given(&self.query.workload), given(&self.query.since));
+        // A link may ask for an instant: a field for days would forget its time.
+        let is_day = since.is_empty() || since.len() == "2026-01-31".len();
+        html! {
+            label for="workload" { "Kind of job" }
+            select #workload name="workload" {
+                option value="" { "All" }
+                @for name in workloads { option value=(name) selected[*name == workload] { (name) } }
+                @if !workload.is_empty() && !workloads.contains(&workload) { option value=(workload) selected { (workload) } }
+            }
+            label for="code" { "Code" }
+            input #code type="text" name="code" maxlength="64" value=(given(&self.query.code)) placeholder="GW_TIMEOUT" spellcheck="false" autocapitalize="characters";
+            label for="since" { "Created since" }
+            input #since type=(if is_day { "date" } else { "text" }) name="since" value=(since);
         }
     }
 
@@ -202,6 +206,7 @@ impl List {
     fn below(&self) -> Markup {
         let any = self.lines.iter().any(|line| line.job.can_download);
         html! {
+            @if self.workloads.is_some() { (super::desk::offers(&self.query)) }
             div.below {
                 @if any {
                     form #zip method="get" action="/jobs/zip" {
@@ -218,5 +223,31 @@ impl List {
                 }
             }
         }
+    }
+}
+
+/// The address of a list.
+pub(super) fn address(query: &ListQuery, cursor: Option<&str>) -> String {
+    let mut given = Serializer::new(String::new());
+    for (name, value) in [
+        ("workload", &query.workload),
+        ("batch", &query.batch),
+        ("members", &query.members),
+        ("status", &query.status),
+        ("code", &query.code),
+        ("q", &query.q),
+        ("since", &query.since),
+        ("limit", &query.limit),
+    ] {
+        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+            given.append_pair(name, value);
+        }
+    }
+    if let Some(cursor) = cursor {
+        given.append_pair("cursor", cursor);
+    }
+    match given.finish() {
+        text if text.is_empty() => "/jobs".to_owned(),
+        text => format!("/jobs?{text}"),
     }
 }

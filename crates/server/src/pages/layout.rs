@@ -16,6 +16,7 @@ pub(super) enum Place {
     Upload,
     Jobs,
     Fetch,
+    Overview,
     Dead,
     Replays,
     Breakers,
@@ -28,6 +29,7 @@ pub(super) enum Place {
 
 /// The pages of operators, in their order.
 const DESK: &[Desk] = &[
+    Desk::always(Place::Overview, "/overview", "Overview"),
     Desk::always(Place::Dead, "/dead", "Dead letters"),
     Desk::always(Place::Replays, "/replays", "Replays"),
     Desk::always(Place::Breakers, "/breakers", "Targets"),

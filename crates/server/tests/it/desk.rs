@@ -221,3 +221,102 @@ async fn a_worker_is_wanted_drained_and_wanted_back() {
     let slip = say(&mut operator, &path, json!({"undo": true})).await;
     assert_eq!(slip.code(), "VALIDATION_INVALID_FIELD");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_breaker_did_and_who_did_it_is_told_newest_first() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    for (path, reason) in [("hold", "new release"), ("release", "it is out")] {
+        let path = format!("/api/breakers/gateway/{path}");
+        assert_eq!(say(&mut operator, &path, json!({"reason": reason})).await.status, 200);
+    }
+    say(&mut operator, "/api/breakers/host:a.example:443/hold", json!({})).await;
+    let told = |list: &Value| -> Vec<String> {
+        let turns = list["turns"].as_array().unwrap().iter();
+        turns
+            .map(|turn| format!("{} {} {} {}", turn["target"], turn["what"], turn["why"], turn["by"]))
+            .collect()
+    };
+    let all = operator.get("/api/breakers/history").await.json();
+    let by = "\"operator (token)\"";
+    let gateway = [
+        format!("\"gateway\" \"released\" \"it is out\" {by}"),
+        format!("\"gateway\" \"held\" \"new release\" {by}"),
+    ];
+    assert_eq!(told(&all)[1..], gateway);
+    assert_eq!(told(&all)[0], format!("\"host:a.example:443\" \"held\" null {by}"));
+    let first = operator.get("/api/breakers/history?target=gateway&limit=1").await.json();
+    assert_eq!(told(&first), gateway[..1]);
+    let next =
+        format!("/api/breakers/history?target=gateway&cursor={}", first["next_cursor"].as_str().unwrap());
+    assert_eq!(told(&operator.get(&next).await.json()), gateway[1..]);
+    for (bad, code) in [
+        ("target=a%20b", "VALIDATION_INVALID_FIELD"),
+        ("cursor=x", "VALIDATION_CURSOR"),
+        ("until=1", "VALIDATION_UNKNOWN_FIELD"),
+    ] {
+        assert_eq!(operator.get(&format!("/api/breakers/history?{bad}")).await.code(), code, "{bad}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_jobs_are_cancelled_by_filter_after_an_exact_count() {
+    let world = World::with(|setup| setup.works = false).await;
+    let (mut ann, mut operator) = (world.client(), world.operator());
+    for n in 0..3 {
+        assert_eq!(ann.upload(&format!("report {n}.pdf"), &pdf(n), None).await.status, 201);
+    }
+    let cancel = "/api/jobs/cancel";
+    let filter = json!({"workload": "convert", "status": "queued", "q": "REPORT"});
+    let counted = say(&mut operator, cancel, json!({"filter": filter, "dry_run": true})).await;
+    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3})), "{}", counted.text());
+    let one = say(&mut operator, cancel, json!({"filter": filter, "limit": 1, "reason": "a slip"})).await;
+    assert_eq!((one.status, one.json()), (200, json!({"cancelled": 1, "more": true})));
+    let rest = say(&mut operator, cancel, json!({"filter": {"workload": "convert"}})).await;
+    assert_eq!(rest.json(), json!({"cancelled": 2, "more": false}));
+    assert_eq!(ann.get("/api/jobs").await.json()["counts"], json!({"cancelled": 3}));
+    let acts = operator.get("/api/audit").await.json();
+    let act = &acts["acts"][1];
+    assert_eq!(
+        (&act["action"], &act["reason"], &act["outcome"]),
+        (&"jobs.cancel".into(), &"a slip".into(), &"1 cancelled, more match".into()),
+        "{acts}"
+    );
+    for (asked, code) in [
+        (json!({}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {"status": "queued"}}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {"workload": "convert", "status": "processing"}}), "VALIDATION_INVALID_FIELD"),
+        (
+            json!({"filter": {"workload": "convert", "status": "failed"}, "dry_run": true}),
+            "VALIDATION_INVALID_FIELD",
+        ),
+        (json!({"filter": {"workload": "convert"}, "limit": 0}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "limit": 100_001}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert", "owner": "x"}}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "redrive.reclaim"}}), "CONFLICT_STATE"),
+    ] {
+        assert_eq!(say(&mut operator, cancel, asked.clone()).await.code(), code, "{asked}");
+    }
+    assert_eq!(
+        say(&mut ann, cancel, json!({"filter": {"workload": "convert"}})).await.code(),
+        "AUTH_REQUIRED"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_can_be_of_what_a_list_of_jobs_shows() {
+    let (_world, mut operator) = refused(3).await;
+    let count = async |operator: &mut Client, filter: Value| {
+        say(operator, "/api/replays", json!({"filter": filter, "dry_run": true})).await.json()["matching"]
+            .clone()
+    };
+    assert_eq!(count(&mut operator, json!({"workload": "convert", "label": "2.PDF"})).await, 1);
+    assert_eq!(
+        count(&mut operator, json!({"workload": "convert", "created_since": "2020-01-01T00:00:00Z"})).await,
+        3
+    );
+    assert_eq!(
+        count(&mut operator, json!({"workload": "convert", "created_since": "2999-01-01T00:00:00Z"})).await,
+        0
+    );
+}

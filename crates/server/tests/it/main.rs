@@ -20,6 +20,7 @@ mod intake;
 mod jobs;
 mod limits;
 mod operators;
+mod overview;
 mod ownership;
 mod pages;
 mod place;

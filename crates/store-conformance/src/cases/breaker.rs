@@ -1,10 +1,10 @@
 //! Breakers as the claim sees them: what is held costs nothing, and nothing else is held.
 
-use redrive_model::breaker::{Breaker, Call, Config, Hold, Phase};
+use redrive_model::breaker::{Breaker, Call, Config, Deed, Hold, Phase, Turn};
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::{Code, Failure, Rule, Shown, State, instant};
-use redrive_store::{Acted, GiveUp, JobFilter, NewJob, Swapped};
+use redrive_store::{Acted, GiveUp, JobFilter, KEEP_TURNS, NewJob, PageRequest, Swapped};
 
 use crate::Harness;
 use crate::audit::all_jobs;
@@ -83,15 +83,18 @@ pub async fn b6_a_breaker_is_shared_and_changed_by_compare_and_swap(h: &dyn Harn
     }
     breaker.throttle(instant::after(now, secs(5)));
     assert_eq!(breaker.phase_name(), "open");
-    assert_eq!(k.store.swap_breaker(&gateway, Some(1), &breaker).await.unwrap(), Swapped::Stale);
-    assert_eq!(k.store.swap_breaker(&gateway, None, &breaker).await.unwrap(), Swapped::Done(1));
-    assert_eq!(k.store.swap_breaker(&gateway, None, &breaker).await.unwrap(), Swapped::Stale);
+    assert_eq!(k.store.swap_breaker(&gateway, Some(1), &breaker, None).await.unwrap(), Swapped::Stale);
+    assert_eq!(k.store.swap_breaker(&gateway, None, &breaker, None).await.unwrap(), Swapped::Done(1));
+    assert_eq!(k.store.swap_breaker(&gateway, None, &breaker, None).await.unwrap(), Swapped::Stale);
     let row = second.breaker(&gateway).await.unwrap().unwrap();
     assert_eq!((row.version, row.target.clone(), row.updated_at), (1, gateway.clone(), now));
     assert_eq!(row.breaker, breaker);
     k.advance(secs(1)).await;
-    assert_eq!(second.swap_breaker(&gateway, Some(1), &Breaker::new(now)).await.unwrap(), Swapped::Done(2));
-    assert_eq!(k.store.swap_breaker(&gateway, Some(1), &breaker).await.unwrap(), Swapped::Stale);
+    assert_eq!(
+        second.swap_breaker(&gateway, Some(1), &Breaker::new(now), None).await.unwrap(),
+        Swapped::Done(2)
+    );
+    assert_eq!(k.store.swap_breaker(&gateway, Some(1), &breaker, None).await.unwrap(), Swapped::Stale);
     let row = k.store.breaker(&gateway).await.unwrap().unwrap();
     assert_eq!((row.version, row.breaker.phase, row.updated_at), (2, Phase::Closed, k.now().await));
     k.open_breaker("disk", secs(1)).await;
@@ -203,4 +206,65 @@ pub async fn a_throttled_target_is_held_until_it_said(h: &dyn Harness) {
     assert_eq!(k.row(job).await.shown, Shown::Queued);
     assert_eq!(k.claim_ids(1).await, [job]);
     k.audit().await;
+}
+
+fn turn(deed: Deed, why: Option<&str>) -> Turn {
+    Turn { deed, why: why.map(str::to_owned), by: (deed == Deed::Held).then(|| "ann".to_owned()) }
+}
+
+/// What a breaker did is written with the breaker itself: by whoever was faster, and by nobody else.
+pub async fn what_a_breaker_did_is_kept_with_what_it_became(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (gateway, other) = (target("gateway"), target("host:a"));
+    let breaker = Breaker::new(k.now().await);
+    let (opened, held) = (turn(Deed::Opened, Some("GW_TIMEOUT")), turn(Deed::Held, Some("they move")));
+    assert_eq!(
+        k.store.swap_breaker(&gateway, None, &breaker, Some(&opened)).await.unwrap(),
+        Swapped::Done(1)
+    );
+    let began = k.now().await;
+    k.advance(secs(5)).await;
+    for expected in [None, Some(7)] {
+        let late = k.store.swap_breaker(&gateway, expected, &breaker, Some(&held)).await.unwrap();
+        assert_eq!(late, Swapped::Stale);
+    }
+    k.store.swap_breaker(&gateway, Some(1), &breaker, None).await.unwrap();
+    k.store.swap_breaker(&other, None, &breaker, Some(&held)).await.unwrap();
+    let all = k.store.breaker_turns(None, PageRequest::default()).await.unwrap();
+    let told: Vec<_> = all.rows.iter().map(|row| (&row.target, &row.turn, row.at)).collect();
+    assert_eq!(told, [(&other, &held, k.now().await), (&gateway, &opened, began)]);
+    assert_eq!(all.next, None);
+    let of_one = k.store.breaker_turns(Some(&gateway), PageRequest::default()).await.unwrap().rows;
+    assert_eq!(of_one, all.rows[1..]);
+}
+
+/// A breaker that comes and goes does not push out what others did, and nothing is kept for ever.
+pub async fn the_last_turns_of_each_breaker_are_kept_for_a_while(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let breaker = Breaker::new(k.now().await);
+    let (gateway, other) = (target("gateway"), target("host:a"));
+    k.store.swap_breaker(&other, None, &breaker, Some(&turn(Deed::Closed, None))).await.unwrap();
+    let mut version = None;
+    for n in 0..KEEP_TURNS + 5 {
+        let turn = turn(Deed::Probed, Some(&n.to_string()));
+        let swapped = k.store.swap_breaker(&gateway, version, &breaker, Some(&turn)).await.unwrap();
+        let Swapped::Done(next) = swapped else { panic!("{swapped:?}") };
+        version = Some(next);
+    }
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = k.store.breaker_turns(None, PageRequest { limit: 20, cursor }).await.unwrap();
+        seen.extend(page.rows);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let why: Vec<_> = seen.iter().filter_map(|row| row.turn.why.clone()).collect();
+    let expected: Vec<_> = (5..KEEP_TURNS + 5).rev().map(|n| n.to_string()).collect();
+    assert_eq!(why, expected);
+    assert_eq!(seen.last().map(|row| (&row.target, row.turn.deed)), Some((&other, Deed::Closed)));
+    k.advance(secs(60)).await;
+    k.store.forget(k.now().await).await.unwrap();
+    assert_eq!(k.store.breaker_turns(None, PageRequest::default()).await.unwrap().rows, []);
 }

@@ -202,6 +202,73 @@ pub async fn groups_are_listed_by_filter_and_page(h: &dyn Harness) {
     k.audit().await;
 }
 
+/// A public code finds the groups of its inner ones too.
+pub async fn groups_are_found_by_their_code(h: &dyn Harness) {
+    let k = Kit::new(h);
+    die(&k, k.job(), Code::HandlerFailed, "a").await;
+    die(&k, k.job(), Code::NotPdf, "b").await;
+    die(&k, k.job(), Code::InvalidMapping, "c").await;
+    for (asked, found) in [
+        (Code::HandlerFailed, vec![Code::HandlerFailed]),
+        (Code::InvalidMapping, vec![Code::InvalidMapping]),
+        (Code::InvalidMapping.public(), vec![Code::InvalidMapping]),
+        (Code::GwTimeout, vec![]),
+    ] {
+        let rows = groups(&k, GroupFilter { code: Some(asked), ..GroupFilter::default() }).await;
+        assert_eq!(rows.iter().map(|row| row.code).collect::<Vec<_>>(), found, "{asked:?}");
+    }
+}
+
+/// Letters are found by when their job was created and by its label or id, in the same way as jobs are.
+pub async fn letters_are_found_by_what_lists_of_jobs_know(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let named = |name: &str| NewJob { label: Some(name.to_owned()), ..k.job() };
+    let early =
+        die(&k, named("Annual report.pdf"), Code::HandlerFailed, "late.pdf is in the message alone").await;
+    k.advance(secs(60)).await;
+    let since = k.now().await;
+    let late = die(&k, named("LATE.pdf"), Code::HandlerFailed, "x").await;
+    let id = k.store.dead_letter(early).await.unwrap().unwrap().job;
+    let all = DeadFilter::default;
+    for (filter, found) in [
+        (DeadFilter { created_since: Some(since), ..all() }, vec![late]),
+        (DeadFilter { label: Some("late".into()), ..all() }, vec![late]),
+        (DeadFilter { label: Some(".PDF".into()), ..all() }, vec![late, early]),
+        (DeadFilter { label: Some(id.to_string().to_uppercase()), ..all() }, vec![early]),
+        (DeadFilter { label: Some("%".into()), ..all() }, vec![]),
+    ] {
+        let rows: Vec<_> = k.dead(filter.clone()).await.into_iter().map(|row| row.offset).collect();
+        assert_eq!(rows, found, "{filter:?}");
+        assert_eq!(k.store.count_dead(filter).await.unwrap(), found.len() as u64);
+    }
+}
+
+/// The counts by workload and code are the effect of the same filters, whatever became of letters.
+pub async fn what_waits_is_counted_by_workload_and_code(h: &dyn Harness) {
+    let k = Kit::new(h);
+    assert_eq!(k.store.dead_counts().await.unwrap(), []);
+    let first = die(&k, k.job(), Code::HandlerFailed, "a").await;
+    die(&k, k.job(), Code::HandlerFailed, "b").await;
+    die(&k, k.job(), Code::HandlerFailed, "b").await;
+    die(&k, k.job(), Code::NotPdf, "c").await;
+    die(&k, k.job_of("other"), Code::HandlerFailed, "a").await;
+    k.store.discard(vec![first]).await.unwrap();
+    let counts = k.store.dead_counts().await.unwrap();
+    let brief: Vec<_> =
+        counts.iter().map(|one| (one.workload.as_str(), one.code, one.groups, one.open)).collect();
+    let expected = [
+        ("other", Code::HandlerFailed, 1, 1),
+        ("work", Code::HandlerFailed, 1, 2),
+        ("work", Code::NotPdf, 1, 1),
+    ];
+    assert_eq!(brief, expected);
+    for one in counts {
+        let filter =
+            DeadFilter { workload: Some(one.workload), code: Some(one.code), ..DeadFilter::default() };
+        assert_eq!(k.store.count_dead(filter).await.unwrap(), one.open);
+    }
+}
+
 /// Hands one job in and lets it die; answers its letter's offset.
 async fn die(k: &Kit<'_>, job: NewJob, code: Code, message: &str) -> Offset {
     let id = k.put_one(job).await;

@@ -6,7 +6,7 @@ use redrive_store::{JobFilter, NewJob, PageRequest, StoreError, When};
 
 use crate::Harness;
 use crate::audit::all_jobs;
-use crate::kit::{Kit, owner, secs, workload};
+use crate::kit::{Kit, owner, secs, target, workload};
 
 /// Every filter finds what it says and nothing else, alone and together, newest first.
 pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
@@ -267,4 +267,36 @@ async fn one_of_each_shown_state(k: &Kit<'_>) -> Vec<(Shown, JobId)> {
     k.store.reschedule(vec![made[3].1], k.later(secs(3_600)).await).await.unwrap();
     made.reverse();
     made
+}
+
+/// The count of a filter is the number of rows that its pages have, for every filter.
+pub async fn the_count_of_a_filter_is_what_its_pages_have(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let named = |name: &str, job: NewJob| NewJob { label: Some(name.to_owned()), ..job };
+    k.put(vec![named("a.pdf", k.job()), named("b.pdf", k.job_of("other")), k.job_on(&["gateway"])]).await;
+    k.put_batch(k.new_batch(), vec![k.job(), k.job()]).await;
+    k.put_dead(vec![k.job()]).await;
+    k.advance(secs(60)).await;
+    let since = k.now().await;
+    let late = k.put(vec![named("A late one.pdf", k.job())]).await;
+    k.open_breaker("gateway", secs(30)).await;
+    let all = JobFilter::default;
+    let filters = [
+        (all(), None),
+        (JobFilter { workload: Some(workload("work")), ..all() }, None),
+        (JobFilter { single: true, ..all() }, None),
+        (JobFilter { shown: vec![Shown::Held], ..all() }, Some(1)),
+        (JobFilter { shown: vec![Shown::Queued, Shown::Failed], ..all() }, None),
+        (JobFilter { since: Some(since), ..all() }, Some(1)),
+        (JobFilter { text: Some("PDF".into()), ..all() }, Some(3)),
+        (JobFilter { text: Some(late[0].to_string()), ..all() }, Some(1)),
+        (JobFilter { code: Some(Code::HandlerFailed), ..all() }, None),
+        (JobFilter { target: Some(target("gateway")), ..all() }, Some(1)),
+        (JobFilter { text: Some("nothing like it".into()), ..all() }, Some(0)),
+    ];
+    for (filter, expected) in filters {
+        let rows = all_jobs(&*k.store, filter.clone()).await.len() as u64;
+        assert_eq!(k.store.count_jobs(filter.clone()).await.unwrap(), rows, "{filter:?}");
+        assert!(expected.is_none_or(|n| n == rows), "{filter:?}: {rows}");
+    }
 }

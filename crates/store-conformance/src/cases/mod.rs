@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod lease;
 pub mod list;
 pub mod long;
+pub mod minutes;
 pub mod probe;
 pub mod race;
 pub mod record;

@@ -24,7 +24,7 @@ pub async fn b7_exactly_one_of_many_gets_the_probe(h: &dyn Harness) {
             let mut breaker = row.breaker;
             let now = store.now().await.unwrap();
             let probe = breaker.start_probe(&Config::default(), now, worker)?;
-            let swapped = store.swap_breaker(&row.target, Some(row.version), &breaker).await.unwrap();
+            let swapped = store.swap_breaker(&row.target, Some(row.version), &breaker, None).await.unwrap();
             matches!(swapped, Swapped::Done(_)).then_some(probe)
         }
     });

@@ -141,7 +141,7 @@ impl Kit<'_> {
     /// Writes a breaker, whatever its version.
     pub async fn set_breaker(&self, name: &str, breaker: &Breaker) {
         let version = self.store.breaker(&target(name)).await.unwrap().map(|row| row.version);
-        let swapped = self.store.swap_breaker(&target(name), version, breaker).await.unwrap();
+        let swapped = self.store.swap_breaker(&target(name), version, breaker, None).await.unwrap();
         assert!(matches!(swapped, Swapped::Done(_)));
     }
 

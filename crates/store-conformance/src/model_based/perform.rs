@@ -37,7 +37,7 @@ async fn ask(harness: &dyn Harness, store: &dyn Store, call: Call) -> Result<Ans
             Answer::Nothing
         }
         Call::SwapBreaker { target, expected, breaker } => {
-            Answer::Swapped(store.swap_breaker(&target, expected, &breaker).await?)
+            Answer::Swapped(store.swap_breaker(&target, expected, &breaker, None).await?)
         }
         Call::Beat(beat) => Answer::Wanted(store.beat(beat).await?),
         Call::WantDrained { worker, wanted } => Answer::Wanted(store.want_drained(worker, wanted).await?),

@@ -68,6 +68,8 @@ pub(crate) async fn dead_letters(
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.text.as_deref())
         .bind(filter.upto.map(|offset| offset.0))
+        .bind(filter.created_since.map(instant::to_millis))
+        .bind(filter.label.as_deref())
         .fetch_all(&inner.pool)
         .await?;
     let ends = |r: &PgRow| -> sqlx::Result<(Option<i64>, i64)> { Ok((r.try_get(15)?, r.try_get(16)?)) };
@@ -96,6 +98,8 @@ pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Resu
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.text.as_deref())
         .bind(filter.upto.map(|offset| offset.0))
+        .bind(filter.created_since.map(instant::to_millis))
+        .bind(filter.label.as_deref())
         .fetch_one(&inner.pool)
         .await?;
     Ok(u64::try_from(n).unwrap_or(0))
@@ -115,6 +119,7 @@ pub(crate) async fn groups(
         .bind(after.as_ref().map(|c| c.fingerprint.as_str()))
         .bind(i64::try_from(limit).unwrap_or(50))
         .bind(filter.fingerprint.as_ref().map(Fingerprint::as_str))
+        .bind(filter.code.map(Code::names))
         .fetch_all(&inner.pool)
         .await?;
     let read = |r: &PgRow| {

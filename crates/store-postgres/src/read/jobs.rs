@@ -10,8 +10,8 @@ use redrive_model::{
 use redrive_store::{
     BatchFailures, BatchFilter, BatchRow, Behind, JobFilter, JobRow, Page, PageRequest, Progress,
 };
-use sqlx::Row;
 use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row};
 use uuid::Uuid;
 
 use super::{NEAR, SCAN};
@@ -80,6 +80,29 @@ async fn look(
         Some(_) | None => end.filter(|_| looked == near).map(JobId::from_uuid),
     };
     Ok((Page { rows: found, next: next.map(|id| id.to_string()) }, looked))
+}
+
+/// How many there are, found in the same way as a page of them.
+pub(crate) async fn count_jobs(inner: &Inner, filter: &JobFilter) -> sqlx::Result<u64> {
+    let jobs = inner.sql.jobs.scanning(&source(inner, filter).await?, &inner.schema);
+    let count = format!("SELECT count(*) FROM ({}) AS f WHERE f.id IS NOT NULL", jobs.0);
+    let n: i64 = sqlx::query_scalar(AssertSqlSafe(count))
+        .bind(None::<Uuid>)
+        .bind(i64::MAX)
+        .bind(filter.workload.as_ref().map(|w| w.as_str()))
+        .bind(filter.owner.as_ref().map(|o| o.as_str()))
+        .bind(filter.batch.map(|b| b.as_uuid()))
+        .bind(filter.since.map(instant::to_millis))
+        .bind(filter.code.map(Code::names))
+        .bind(filter.text.as_deref())
+        .bind(words(&filter.shown))
+        .bind(i64::MAX)
+        .bind(filter.replay.map(|r| r.as_uuid()))
+        .bind(filter.target.as_ref().map(|t| t.as_str()))
+        .bind(filter.single)
+        .fetch_one(&inner.pool)
+        .await?;
+    Ok(u64::try_from(n).unwrap_or(0))
 }
 
 /// The most selective way to walk the jobs, newest first.

@@ -9,5 +9,9 @@ WHERE d.state = $1
   AND ($7::int8 IS NULL OR d.at < $7)
   AND ($8::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $8))
   AND ($10::int8 IS NULL OR d.seq <= $10)
+  AND ($11::int8 IS NULL OR j.created_at >= $11)
+  AND ($12::text IS NULL OR replace(j.id::text, '-', '') = replace(lower($12 COLLATE "C"), '-', '')
+       OR EXISTS (SELECT 1 FROM redrive.payloads p WHERE p.job = j.id
+                  AND strpos(lower(p.label COLLATE "C"), lower($12 COLLATE "C")) > 0))
   AND ($9::text IS NULL OR strpos(lower(d.message), lower($9)) > 0
        OR EXISTS (SELECT 1 FROM redrive.payloads p WHERE p.job = j.id AND strpos(lower(p.label), lower($9)) > 0))

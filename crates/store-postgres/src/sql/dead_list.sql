@@ -13,6 +13,10 @@ found AS (
       AND ($9::int8 IS NULL OR d.at < $9)
       AND ($11::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $11))
       AND ($13::int8 IS NULL OR d.seq <= $13)
+      AND ($14::int8 IS NULL OR j.created_at >= $14)
+      AND ($15::text IS NULL OR replace(j.id::text, '-', '') = replace(lower($15 COLLATE "C"), '-', '')
+           OR EXISTS (SELECT 1 FROM redrive.payloads p WHERE p.job = j.id
+                      AND strpos(lower(p.label COLLATE "C"), lower($15 COLLATE "C")) > 0))
       AND ($12::text IS NULL OR strpos(lower(d.message), lower($12)) > 0
            OR EXISTS (SELECT 1 FROM redrive.payloads p WHERE p.job = j.id AND strpos(lower(p.label), lower($12)) > 0))
     ORDER BY d.seq {order} LIMIT $10

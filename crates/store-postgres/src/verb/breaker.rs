@@ -1,18 +1,19 @@
 //! Breakers by compare-and-swap, and pauses.
 
-use redrive_model::breaker::Breaker;
+use redrive_model::breaker::{Breaker, Turn};
 use redrive_model::{Target, instant};
-use redrive_store::{BreakerRow, Swapped};
+use redrive_store::{BreakerRow, KEEP_TURNS, Swapped};
 
 use crate::row;
 use crate::store::Inner;
-use sqlx::Row;
+use sqlx::{PgConnection, Row};
 
 pub(crate) async fn swap(
     inner: &Inner,
     target: &Target,
     expected: Option<i64>,
     breaker: &Breaker,
+    turn: Option<&Turn>,
 ) -> sqlx::Result<Swapped> {
     let machine = serde_json::to_string(breaker).map_err(|e| row::bad(0, e))?;
     let gate = breaker.gate();
@@ -26,9 +27,34 @@ pub(crate) async fn swap(
     if let Some(version) = expected {
         query = query.bind(version);
     }
-    let changed = query.execute(&inner.pool).await?.rows_affected();
+    let changed = match turn {
+        None => query.execute(&inner.pool).await?.rows_affected(),
+        Some(turn) => {
+            let mut tx = inner.pool.begin().await?;
+            let changed = query.execute(&mut *tx).await?.rows_affected();
+            if changed == 1 {
+                note(&mut tx, inner, target, turn).await?;
+            }
+            tx.commit().await?;
+            changed
+        }
+    };
     inner.wake.hint();
     Ok(if changed == 1 { Swapped::Done(expected.unwrap_or(0) + 1) } else { Swapped::Stale })
+}
+
+/// Writes down what a breaker did, and forgets what it did long before.
+async fn note(conn: &mut PgConnection, inner: &Inner, target: &Target, turn: &Turn) -> sqlx::Result<()> {
+    sqlx::query(inner.sql.note_turn.text())
+        .bind(target.as_str())
+        .bind(turn.deed.as_str())
+        .bind(turn.why.as_deref())
+        .bind(turn.by.as_deref())
+        .execute(&mut *conn)
+        .await?;
+    let keep = i64::try_from(KEEP_TURNS).unwrap_or(i64::MAX);
+    let forget = sqlx::query(inner.sql.forget_turns_of.text()).bind(target.as_str()).bind(keep);
+    forget.execute(conn).await.map(drop)
 }
 
 pub(crate) async fn breakers(inner: &Inner, target: Option<&Target>) -> sqlx::Result<Vec<BreakerRow>> {

@@ -10,6 +10,7 @@ pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod group;
 pub(crate) mod lease;
+pub(crate) mod minutes;
 pub(crate) mod purge;
 pub(crate) mod session;
 pub(crate) mod targets;

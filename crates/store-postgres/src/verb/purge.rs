@@ -59,5 +59,6 @@ pub(crate) async fn forget(inner: &Inner, before: Timestamp) -> sqlx::Result<u64
     let before = instant::to_millis(before);
     let keys = sqlx::query(inner.sql.forget_keys.text()).bind(before).execute(&inner.pool).await?;
     let workers = sqlx::query(inner.sql.forget_workers.text()).bind(before).execute(&inner.pool).await?;
-    Ok(keys.rows_affected() + workers.rows_affected())
+    let turns = sqlx::query(inner.sql.forget_turns.text()).bind(before).execute(&inner.pool).await?;
+    Ok(keys.rows_affected() + workers.rows_affected() + turns.rows_affected())
 }

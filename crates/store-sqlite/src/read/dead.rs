@@ -90,6 +90,8 @@ struct Params<'a> {
     until: Option<i64>,
     target: Option<&'a str>,
     text: Option<&'a str>,
+    created: Option<i64>,
+    label: Option<&'a str>,
     upto: Option<i64>,
 }
 
@@ -105,6 +107,8 @@ impl<'a> Params<'a> {
             until: filter.until.map(instant::to_millis),
             target: filter.target.as_ref().map(|t| t.as_str()),
             text: filter.text.as_deref(),
+            created: filter.created_since.map(instant::to_millis),
+            label: filter.label.as_deref(),
             upto: filter.upto.map(|offset| offset.0),
         }
     }
@@ -113,7 +117,7 @@ impl<'a> Params<'a> {
         named_params! {
             ":state": self.state, ":codes": self.codes, ":workload": self.workload, ":group": self.group,
             ":owner": self.owner, ":since": self.since, ":until": self.until, ":target": self.target, ":text": self.text,
-            ":upto": self.upto,
+            ":upto": self.upto, ":created": self.created, ":label": self.label,
         }
         .to_vec()
     }
@@ -127,8 +131,10 @@ pub(crate) fn groups(conn: &Connection, filter: &GroupFilter, page: &PageRequest
     let state = filter.state.map(GroupState::as_str);
     let workload = filter.workload.as_ref().map(|w| w.as_str());
     let one = filter.fingerprint.as_ref().map(Fingerprint::as_str);
+    let codes = filter.code.map(super::names);
     let named = named_params! {
-        ":state": state, ":fingerprint": one, ":workload": workload, ":seen": seen, ":after": fingerprint, ":limit": bound,
+        ":state": state, ":fingerprint": one, ":workload": workload, ":seen": seen, ":after": fingerprint, ":codes": codes,
+        ":limit": bound,
     };
     let rows = list(conn, sql::GROUPS, named, |row| {
         Ok(GroupRow {

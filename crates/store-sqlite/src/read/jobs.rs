@@ -34,23 +34,11 @@ pub(crate) fn jobs(
     let scan = source(conn, filter)?;
     let statement = sql::JOBS.replace("{scan}", &scan);
     let limit = page.rows();
-    let owner = filter.owner.as_ref().map(|o| o.as_str());
-    let batch = filter.batch.map(|b| blob(b.as_uuid()));
-    let replay = filter.replay.map(|r| blob(r.as_uuid()));
-    let target = filter.target.as_ref().map(|t| t.as_str());
-    let codes = filter.code.map(super::names);
-    let text = filter.text.as_deref();
-    let (rows_wanted, now_ms) = (i64::try_from(limit).unwrap_or(50), instant::to_millis(now));
-    let shown = words(&filter.shown);
-    let since = filter.since.map(instant::to_millis);
-    let workload = filter.workload.as_ref().map(|w| w.as_str());
+    let params = Params::new(filter, now);
+    let rows_wanted = i64::try_from(limit).unwrap_or(50);
     // A page is mostly found among the nearest rows; only when it is not, all are looked at that may be.
     let near = rows_wanted.saturating_mul(NEAR);
-    let mut named: Vec<(&str, &dyn ToSql)> = named_params! {
-        ":scan": near, ":before": before, ":now": now_ms, ":workload": workload, ":owner": owner, ":batch": batch, ":single": filter.single,
-        ":since": since, ":codes": codes, ":text": text, ":shown": shown, ":replay": replay, ":target": target, ":limit": rows_wanted,
-    }
-    .to_vec();
+    let mut named = params.named(&near, &before, &rows_wanted);
     let found = |row: &Row<'_>| Ok((job_row(row, now)?, row::job(row, 32)?, row.get::<_, i64>(33)?));
     let mut rows = list(conn, &statement, &*named, found)?;
     let is_all = rows.last().is_some_and(|(_, _, looked)| rows.len() == limit || *looked < near);
@@ -68,6 +56,63 @@ pub(crate) fn jobs(
         None => super::end_of_scan(conn, "min(id)", &scan, &named, |row| row::job(row, 0))?,
     };
     Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|id| id.to_string()) })
+}
+
+/// How many there are, found in the same way as a page of them.
+pub(crate) fn count_jobs(conn: &Connection, now: Timestamp, filter: &JobFilter) -> Result<u64> {
+    let jobs = sql::JOBS.replace("{scan}", &source(conn, filter)?);
+    let params = Params::new(filter, now);
+    let named = params.named(&i64::MAX, &None, &i64::MAX);
+    let n = find(conn, &format!("SELECT count(*) FROM ({jobs})"), &*named, |row| row.get::<_, i64>(0))?;
+    Ok(u64::try_from(n.unwrap_or(0)).unwrap_or(0))
+}
+
+/// A filter as SQLite's parameters.
+struct Params<'a> {
+    now: i64,
+    workload: Option<&'a str>,
+    owner: Option<&'a str>,
+    batch: Option<[u8; 16]>,
+    single: bool,
+    since: Option<i64>,
+    codes: Option<String>,
+    text: Option<&'a str>,
+    shown: Option<String>,
+    replay: Option<[u8; 16]>,
+    target: Option<&'a str>,
+}
+
+impl<'a> Params<'a> {
+    fn new(filter: &'a JobFilter, now: Timestamp) -> Self {
+        Self {
+            now: instant::to_millis(now),
+            workload: filter.workload.as_ref().map(|w| w.as_str()),
+            owner: filter.owner.as_ref().map(|o| o.as_str()),
+            batch: filter.batch.map(|b| blob(b.as_uuid())),
+            single: filter.single,
+            since: filter.since.map(instant::to_millis),
+            codes: filter.code.map(super::names),
+            text: filter.text.as_deref(),
+            shown: words(&filter.shown),
+            replay: filter.replay.map(|r| blob(r.as_uuid())),
+            target: filter.target.as_ref().map(|t| t.as_str()),
+        }
+    }
+
+    /// With how far to look first, and where to begin.
+    fn named<'b>(
+        &'b self,
+        scan: &'b i64,
+        before: &'b Option<[u8; 16]>,
+        limit: &'b i64,
+    ) -> Vec<(&'b str, &'b dyn ToSql)> {
+        named_params! {
+            ":scan": *scan, ":before": *before, ":now": self.now, ":workload": self.workload, ":owner": self.owner,
+            ":batch": self.batch, ":single": self.single, ":since": self.since, ":codes": self.codes, ":text": self.text,
+            ":shown": self.shown, ":replay": self.replay, ":target": self.target, ":limit": *limit,
+        }
+        .to_vec()
+    }
 }
 
 /// The most selective way to walk the jobs, newest first.

@@ -1,8 +1,8 @@
 //! Breakers by compare-and-swap, and pauses.
 
-use redrive_model::breaker::Breaker;
+use redrive_model::breaker::{Breaker, Turn};
 use redrive_model::{Target, instant};
-use redrive_store::{Result, StoreError, Swapped};
+use redrive_store::{KEEP_TURNS, Result, StoreError, Swapped};
 use rusqlite::params;
 
 use super::record::execute;
@@ -15,6 +15,7 @@ pub(crate) fn swap(
     target: &Target,
     expected: Option<i64>,
     breaker: &Breaker,
+    turn: Option<&Turn>,
 ) -> Result<Swapped> {
     let machine = serde_json::to_string(breaker).map_err(|e| StoreError::Internal(e.to_string()))?;
     let gate = breaker.gate();
@@ -33,7 +34,19 @@ pub(crate) fn swap(
             params![target, machine, blocked, gate.limit, probe, tx.now, version],
         )?,
     };
-    Ok(if changed == 1 { Swapped::Done(expected.unwrap_or(0) + 1) } else { Swapped::Stale })
+    if changed != 1 {
+        return Ok(Swapped::Stale);
+    }
+    if let Some(turn) = turn {
+        let values = params![target, tx.now, turn.deed.as_str(), turn.why, turn.by];
+        execute(tx.conn, sql::NOTE_TURN, values)?;
+        execute(
+            tx.conn,
+            sql::FORGET_TURNS_OF,
+            params![target, i64::try_from(KEEP_TURNS).unwrap_or(i64::MAX)],
+        )?;
+    }
+    Ok(Swapped::Done(expected.unwrap_or(0) + 1))
 }
 
 pub(crate) fn pause(tx: &Tx<'_>, workload: Option<&str>, by: &str) -> Result<()> {

@@ -9,6 +9,7 @@ pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod groups;
 pub(crate) mod lease;
+pub(crate) mod minutes;
 pub(crate) mod purge;
 pub(crate) mod record;
 pub(crate) mod session;

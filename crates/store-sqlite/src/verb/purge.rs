@@ -90,5 +90,6 @@ pub(crate) fn forget(tx: &Tx<'_>, before: Timestamp) -> Result<u64> {
     let before = instant::to_millis(before);
     let keys = execute(tx.conn, sql::FORGET_KEYS, params![before])?;
     let workers = execute(tx.conn, sql::FORGET_WORKERS, params![before])?;
-    Ok((keys + workers) as u64)
+    let turns = execute(tx.conn, sql::FORGET_TURNS, params![before])?;
+    Ok((keys + workers + turns) as u64)
 }

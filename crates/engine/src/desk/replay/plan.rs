@@ -37,6 +37,12 @@ pub struct ReplayFilter {
     /// Only with this text in the message or the label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Only of jobs that were created at or after this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_since: Option<Timestamp>,
+    /// Only of jobs with this text in the label, or with this id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 impl ReplayFilter {
@@ -51,6 +57,8 @@ impl ReplayFilter {
             until: self.until,
             target: self.target.clone(),
             text: self.text.clone(),
+            created_since: self.created_since,
+            label: self.label.clone(),
             upto,
             ..DeadFilter::default()
         }

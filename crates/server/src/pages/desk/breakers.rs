@@ -1,23 +1,26 @@
-//! Targets: which answer, which do not, since when, how many jobs wait, and a person's hold.
+//! Targets: which answer, which do not, since when, how many jobs wait, a person's hold, and what breakers did.
 
 use axum::Form;
-use axum::extract::State;
 use axum::extract::rejection::FormRejection;
+use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use redrive_api::{Because, BreakerDetail, HoldTarget};
+use redrive_api::{Because, BreakerDetail, HoldTarget, TurnQuery};
 use redrive_model::{Target, Timestamp};
 use serde::Deserialize;
 
 use super::super::layout::Place;
 use super::super::words::{count, countdown, number, time};
-use super::reason;
+use super::{reason, turns};
 use crate::app::App;
 use crate::desk::breakers;
 use crate::operator::Operator;
 use crate::query;
 use crate::refusal::Refusal;
+
+/// So many turns are on a page.
+const TURNS: &str = "20";
 
 /// What a form says.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -32,9 +35,11 @@ pub(in crate::pages) struct Typed {
 pub(in crate::pages) async fn page(
     State(app): State<App>,
     operator: Operator,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    show(&app, operator, &headers, &Typed::default(), None).await
+    let asked = crate::desk::turns::read(query.as_deref())?;
+    show(&app, operator, &headers, asked, &Typed::default(), None).await
 }
 
 /// Holds a target or lets it go.
@@ -58,20 +63,25 @@ pub(in crate::pages) async fn change(
         Err(_) => Refusal::field("Target", "is no name of a target, such as host:example.com:443"),
     };
     let text = flaw.problem().detail.clone();
-    Ok(super::flawed(&flaw, show(&app, operator, &headers, &typed, Some(&text)).await?))
+    Ok(super::flawed(&flaw, show(&app, operator, &headers, TurnQuery::default(), &typed, Some(&text)).await?))
 }
 
 async fn show(
     app: &App,
     operator: Operator,
     headers: &HeaderMap,
+    asked: TurnQuery,
     typed: &Typed,
     flaw: Option<&str>,
 ) -> Result<Response, Refusal> {
     let all = breakers::all(app, operator).await?;
     let now = app.desk().now().await?;
+    // A page of its own has its own number of them.
+    let asked = TurnQuery { limit: asked.limit.or_else(|| Some(TURNS.to_owned())), ..asked };
+    let did = crate::desk::turns::page(app, operator, asked.clone()).await?;
+    let here = turns::address(asked.target.as_deref(), asked.cursor.as_deref());
     let piece = html! {
-        section #breakers hx-get="/breakers" hx-trigger="every 2s" hx-swap="outerMorph" {
+        section #breakers hx-get=(here) hx-trigger="every 2s" hx-swap="outerMorph" {
             h1 { "Targets" }
             p.lead { "What jobs depend on. When one does not answer, its jobs wait and lose nothing, and one of them looks from time to time." }
             @if all.is_empty() {
@@ -87,6 +97,7 @@ async fn show(
                     tbody { @for one in &all { (row(one, now)) } }
                 }
             }
+            (turns::section(&asked, &did))
         }
         (form(typed, flaw))
     };
@@ -98,7 +109,7 @@ fn row(one: &BreakerDetail, now: Timestamp) -> Markup {
     let free = breaker.state == "closed";
     html! {
         tr {
-            th scope="row" { bdi { (breaker.target) } }
+            th scope="row" { a href={ (turns::address(Some(&breaker.target), None)) "#turns" } { bdi { (breaker.target) } } }
             td { (how(one, now)) }
             td.num data-of="Waiting" { (number(breaker.held_jobs)) }
             td.num data-of="Failed calls" { (one.failures) " of " (one.calls) }
@@ -117,9 +128,9 @@ fn act(act: &str, word: &str, target: &str) -> Markup {
     html! { button.quiet name="act" value=(act) aria-label={ (word) " " (target) } { (word) } }
 }
 
-fn how(one: &BreakerDetail, now: Timestamp) -> Markup {
-    let breaker = &one.breaker;
-    let (tone, word) = match breaker.state.as_str() {
+/// The state of a breaker, for people.
+pub(super) fn word(state: &str) -> Markup {
+    let (tone, word) = match state {
         "closed" => ("is-good", "Answers"),
         "ramp" => ("is-running", "Answers again; a few at a time"),
         "half_open" => ("is-delayed", "One job looks now"),
@@ -127,8 +138,13 @@ fn how(one: &BreakerDetail, now: Timestamp) -> Markup {
         "throttled" => ("is-delayed", "Asked us to wait"),
         _ => ("is-bad", "Does not answer well"),
     };
+    html! { strong.toned.(tone) { (word) } }
+}
+
+fn how(one: &BreakerDetail, now: Timestamp) -> Markup {
+    let breaker = &one.breaker;
     html! {
-        strong.toned.(tone) { (word) }
+        (word(&breaker.state))
         @if let Some(at) = breaker.next_probe_at.filter(|at| *at > now) { ", next look " (countdown(at, now)) }
         @if let Some(hold) = &one.hold {
             p.fine { "By " bdi { (hold.by) } ", " (time(hold.since)) @if !hold.reason.is_empty() { ": " bdi { (hold.reason) } } }

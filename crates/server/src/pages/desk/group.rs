@@ -11,12 +11,12 @@ use redrive_model::Code;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_store::{DeadFilter, DeadRow, DeadState, Page, PageRequest};
-use serde::Deserialize;
 
 use super::super::layout::{Place, Shell, sentences};
 use super::super::viewer::Viewer;
 use super::super::words::{number, time};
-use super::{Pressed, groups as words, letters, reason};
+use super::replaying::{Typed, dialog};
+use super::{Pressed, groups as words, letters};
 use crate::app::App;
 use crate::desk::{groups, replays};
 use crate::operator::Operator;
@@ -26,46 +26,9 @@ use crate::refusal::Refusal;
 /// So many letters are on a page.
 const LETTERS: usize = 20;
 
-/// What the form of a replay says.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default)]
-pub(in crate::pages) struct Typed {
-    canary: String,
-    rate: String,
-    stop: String,
-    reason: String,
-}
-
-impl Default for Typed {
-    /// What is usual.
-    fn default() -> Self {
-        Self { canary: "3".to_owned(), rate: "5".to_owned(), stop: "20".to_owned(), reason: String::new() }
-    }
-}
-
-impl Typed {
-    fn replay(&self, group: &Fingerprint) -> Result<NewReplay, Refusal> {
-        let percent = whole("Stop when", &self.stop)?;
-        if percent > 100 {
-            return Err(Refusal::field("Stop when", "is no share from 0 to 100 %"));
-        }
-        Ok(NewReplay {
-            canary: Some(whole("Try so many first", &self.canary)?),
-            rate_per_sec: Some(whole("Then per second", &self.rate)?),
-            stop_at_failure_share: Some(f64::from(percent) / 100.0),
-            reason: query::given(Some(self.reason.clone())),
-            ..all_of(group)
-        })
-    }
-}
-
 fn all_of(group: &Fingerprint) -> NewReplay {
     let filter = ReplayFilter { group: Some(group.to_string()), ..ReplayFilter::default() };
     NewReplay { filter, ..NewReplay::default() }
-}
-
-fn whole(name: &str, typed: &str) -> Result<u32, Refusal> {
-    typed.trim().parse().map_err(|_| Refusal::field(name, "is no whole number"))
 }
 
 type Named = Result<Path<String>, PathRejection>;
@@ -105,7 +68,7 @@ pub(in crate::pages) async fn replay(
     form: Result<Form<Typed>, FormRejection>,
 ) -> Result<Response, Refusal> {
     let (group, typed) = (groups::named(group)?, super::read(form)?);
-    let begun = match typed.replay(&group) {
+    let begun = match typed.replay(all_of(&group).filter) {
         Ok(asked) => replays::begin(&app, operator, asked).await,
         Err(refusal) => Err(refusal),
     };
@@ -149,7 +112,7 @@ async fn show(
             div { dt { "Last seen" } dd { (time(group.last_seen)) } }
             div { dt { "An example" } dd { a href={ "/jobs/" (group.sample_job_id) } { "The newest job" } } }
         }
-        (dialog(named, waiting, typed, flaw))
+        (dialog(&format!("/dead/{named}/replay"), &[], waiting, typed, flaw))
         (letters::section(named, waiting, &letters))
     };
     Ok(Shell::new(what, Viewer::operator(app)).at(Place::Dead).page(&body))
@@ -162,36 +125,6 @@ fn acts(group: &Group) -> Markup {
         form.acts method="post" action={ "/dead/" (group.fingerprint) } {
             @if may(GroupState::Acknowledged) { (button("ack", "I look at it")) }
             @if may(GroupState::Resolved) { (button("resolve", "It is mended")) }
-        }
-    }
-}
-
-/// How many it is, and how they are started again: a few first, then the rest, and an end when too many fail again.
-fn dialog(group: &Fingerprint, waiting: u64, typed: &Typed, flaw: Option<&str>) -> Markup {
-    let field = |id: &str, label: &str, value: &str, max: &str| {
-        html! {
-            div {
-                label for=(id) { (label) }
-                input id=(id) name=(id) type="number" min="0" max=(max) required value=(value) inputmode="numeric";
-            }
-        }
-    };
-    html! {
-        section #replay aria-label="Replay" {
-            h2 { "Replay" }
-            @if waiting == 0 && flaw.is_none() {
-                p.fine { "Nothing waits: there is nothing to replay." }
-            } @else {
-                p.fine { "A few are tried first; when they end well the rest follows. It stops by itself when too many fail again." }
-                form.add method="post" action={ "/dead/" (group) "/replay" } {
-                    (field("canary", "Try so many first", &typed.canary, "100000"))
-                    (field("rate", "Then per second", &typed.rate, "500"))
-                    (field("stop", "Stop when so many % fail again", &typed.stop, "100"))
-                    (reason("reason", &typed.reason))
-                    button { "Replay " (number(waiting)) @if waiting == 1 { " job" } @else { " jobs" } }
-                    @if let Some(flaw) = flaw { p.why role="alert" { "Nothing was started: " (flaw) } }
-                }
-            }
         }
     }
 }

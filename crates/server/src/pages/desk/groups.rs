@@ -47,8 +47,11 @@ fn piece(asked: &GroupQuery, list: &GroupList) -> Markup {
                     a href=(address(asked, word, None)) aria-current=[(word == state).then_some("true")] { (text) }
                 }
             }
+            @if let Some(code) = asked.code.as_deref().filter(|code| !code.is_empty()) {
+                p.fine { "Only " (code) ". " a href=(everything(asked, state)) { "Show every code" } }
+            }
             @if list.groups.is_empty() {
-                div.empty { p { @if state.is_empty() { "Nothing was given up." } @else { "Nothing of this kind." } } }
+                div.empty { p { @if state.is_empty() && asked.code.is_none() { "Nothing was given up." } @else { "Nothing of this kind." } } }
             } @else {
                 table.plain-table.stacks {
                     thead {
@@ -102,9 +105,19 @@ pub(super) fn state(word: &str) -> Markup {
     html! { span.toned.(tone) { (text) } }
 }
 
+/// The same without the code.
+fn everything(asked: &GroupQuery, state: &str) -> String {
+    address(&GroupQuery { code: None, ..asked.clone() }, state, None)
+}
+
 fn address(asked: &GroupQuery, state: &str, cursor: Option<&str>) -> String {
     let mut query = Serializer::new(String::new());
-    let pairs = [("state", Some(state)), ("workload", asked.workload.as_deref()), ("cursor", cursor)];
+    let pairs = [
+        ("state", Some(state)),
+        ("workload", asked.workload.as_deref()),
+        ("code", asked.code.as_deref()),
+        ("cursor", cursor),
+    ];
     for (name, value) in pairs {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             query.append_pair(name, value);

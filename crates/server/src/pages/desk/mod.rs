@@ -1,17 +1,25 @@
-//! What operators look at, and do by plain forms: failures by their cause, replays, targets, workers, the trail.
+//! What operators look at, and do by plain forms: everything at a glance, failures by their cause, replays, targets, workers, the trail.
 
 mod breakers;
+mod chart;
 mod group;
 mod groups;
 mod letters;
+mod many;
+mod overview;
+mod panels;
+mod replaying;
 mod replays;
 mod trail;
+mod turns;
 mod workers;
 
 pub(super) use breakers::{change as change_breaker, page as breakers};
 pub(super) use group::{change as change_group, page as group, replay};
 pub(super) use groups::page as groups;
 pub(super) use letters::change as change_letter;
+pub(super) use many::{ask_cancel, ask_replay, cancel as cancel_many, offers, replay as replay_many};
+pub(super) use overview::page as overview;
 pub(super) use replays::{change as change_replay, list as replays, one as one_replay};
 pub(super) use trail::page as trail;
 pub(super) use workers::{change as change_worker, page as workers};

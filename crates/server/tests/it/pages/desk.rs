@@ -112,6 +112,12 @@ async fn a_target_is_held_and_let_go_and_workers_are_told() {
     assert!(said.contains("Held by a person") && said.contains("maintenance"), "{said}");
     let freed = press(&mut operator, "/breakers", "act=release&target=host%3Aa.example%3A443").await;
     assert_eq!(freed.status, 303);
+    let did = visit(&mut operator, "/breakers?target=host%3Aa.example%3A443").await;
+    let turns: Vec<String> =
+        did.all("#turns tbody td strong").iter().map(|word| word.text().collect()).collect();
+    assert_eq!(turns, ["Let go", "Held"]);
+    assert!(did.text("#turns tbody").contains("by operator (token) maintenance"), "{}", did.text("#turns"));
+    assert_eq!(did.one("#breakers").attr("hx-get"), Some("/breakers?target=host%3Aa.example%3A443"));
     let wrong = press(&mut operator, "/breakers", "act=hold&target=&reason=why").await;
     assert_eq!(wrong.status, 400);
     let page = Page::read(wrong);

@@ -8,6 +8,8 @@ mod intake;
 mod job;
 mod list;
 mod live;
+mod many;
+mod overview;
 mod problem;
 mod reader;
 mod shell;

@@ -1,0 +1,86 @@
+//! The form of a replay: how many it is, and how they are started again: a few first, then the rest, and an end when too many fail again.
+
+use maud::{Markup, html};
+use redrive_api::{NewReplay, ReplayFilter};
+use serde::Deserialize;
+
+use super::super::words::number;
+use super::reason;
+use crate::query;
+use crate::refusal::Refusal;
+
+/// What the form says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub(in crate::pages) struct Typed {
+    canary: String,
+    rate: String,
+    stop: String,
+    reason: String,
+}
+
+impl Default for Typed {
+    /// What is usual.
+    fn default() -> Self {
+        Self { canary: "3".to_owned(), rate: "5".to_owned(), stop: "20".to_owned(), reason: String::new() }
+    }
+}
+
+impl Typed {
+    /// The replay of these dead letters.
+    pub(super) fn replay(&self, filter: ReplayFilter) -> Result<NewReplay, Refusal> {
+        let percent = whole("Stop when", &self.stop)?;
+        if percent > 100 {
+            return Err(Refusal::field("Stop when", "is no share from 0 to 100 %"));
+        }
+        Ok(NewReplay {
+            filter,
+            canary: Some(whole("Try so many first", &self.canary)?),
+            rate_per_sec: Some(whole("Then per second", &self.rate)?),
+            stop_at_failure_share: Some(f64::from(percent) / 100.0),
+            reason: query::given(Some(self.reason.clone())),
+            ..NewReplay::default()
+        })
+    }
+}
+
+fn whole(name: &str, typed: &str) -> Result<u32, Refusal> {
+    typed.trim().parse().map_err(|_| Refusal::field(name, "is no whole number"))
+}
+
+/// The form. `kept` goes with it unseen.
+pub(super) fn dialog(
+    action: &str,
+    kept: &[(&str, &str)],
+    waiting: u64,
+    typed: &Typed,
+    flaw: Option<&str>,
+) -> Markup {
+    let field = |id: &str, label: &str, value: &str, max: &str| {
+        html! {
+            div {
+                label for=(id) { (label) }
+                input id=(id) name=(id) type="number" min="0" max=(max) required value=(value) inputmode="numeric";
+            }
+        }
+    };
+    html! {
+        section #replay aria-label="Replay" {
+            h2 { "Replay" }
+            @if waiting == 0 && flaw.is_none() {
+                p.fine { "Nothing waits: there is nothing to replay." }
+            } @else {
+                p.fine { "A few are tried first; when they end well the rest follows. It stops by itself when too many fail again." }
+                form.add method="post" action=(action) {
+                    @for (name, value) in kept { input type="hidden" name=(name) value=(value); }
+                    (field("canary", "Try so many first", &typed.canary, "100000"))
+                    (field("rate", "Then per second", &typed.rate, "500"))
+                    (field("stop", "Stop when so many % fail again", &typed.stop, "100"))
+                    (reason("reason", &typed.reason))
+                    button { "Replay " (number(waiting)) @if waiting == 1 { " job" } @else { " jobs" } }
+                    @if let Some(flaw) = flaw { p.why role="alert" { "Nothing was started: " (flaw) } }
+                }
+            }
+        }
+    }
+}

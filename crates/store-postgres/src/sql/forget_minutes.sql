@@ -1,0 +1,1 @@
+DELETE FROM redrive.minutes WHERE minute < redrive.now_ms() - $1

@@ -1,0 +1,1 @@
+DELETE FROM redrive.breaker_turns WHERE at < $1

@@ -1,0 +1,1 @@
+DELETE FROM minutes WHERE minute < ?1

@@ -1,0 +1,1 @@
+DELETE FROM breaker_turns WHERE at < ?1
