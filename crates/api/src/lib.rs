@@ -19,6 +19,7 @@ mod mapping;
 mod problem;
 mod replay;
 mod status;
+mod token;
 mod trail;
 
 pub use audit::{Audit, Violation};
@@ -51,4 +52,5 @@ pub use mapping::Mapping;
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
+pub use token::{MadeToken, NewToken, Token, TokenList};
 pub use trail::{Attempt, Event, Explanation, Step};

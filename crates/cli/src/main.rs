@@ -51,6 +51,7 @@ fn main() -> std::process::ExitCode {
         Command::Simulate(simulate) => command::simulate::run(shared, &simulate),
         Command::Digest(digest) => command::digest::run(shared, &digest),
         Command::Notifications(what) => command::notifications::run(shared, &what),
+        Command::Tokens(what) => command::tokens::run(shared, &what),
         Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),
         Command::Openapi => command::shell::openapi(),

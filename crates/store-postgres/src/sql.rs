@@ -65,6 +65,7 @@ pub(crate) fn with_schema(text: &str, schema: &str) -> String {
 statements! {
     a_move
     acts
+    add_token
     attempts
     batch
     batch_failures
@@ -166,6 +167,7 @@ statements! {
     open_move
     open_moves
     open_session
+    open_token_session
     outcomes
     owner_counts
     paused
@@ -185,6 +187,7 @@ statements! {
     requeue
     reschedule
     retry
+    revoke_token
     running_of_target
     save_state
     session
@@ -197,7 +200,10 @@ statements! {
     tallies
     tell_document
     tell_records
+    token
+    tokens
     touch_session
+    touch_token
     uncount_batch_failures
     untold
     untold_owners

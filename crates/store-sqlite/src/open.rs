@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/4_single.sql"),
     include_str!("../migrations/5_twins.sql"),
     include_str!("../migrations/6_drain.sql"),
+    include_str!("../migrations/8_tokens.sql"),
 ];
 /// A larger file is checked in the background.
 pub(crate) const CHECK_AT_ONCE: u64 = 64 << 20;

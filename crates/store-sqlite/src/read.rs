@@ -5,6 +5,7 @@ mod desk;
 mod jobs;
 mod overview;
 mod session;
+mod token;
 mod trail;
 
 use redrive_model::Code;
@@ -16,6 +17,7 @@ pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, batch_failures, batches, breakers, job, jobs};
 pub(crate) use overview::{counts, next_due, paused, queues, waits_alone, workers};
 pub(crate) use session::{owner_counts, session};
+pub(crate) use token::{token, tokens};
 pub(crate) use trail::{attempts, events_after, job_events, last_event, last_failure};
 
 use crate::verb::record::find;

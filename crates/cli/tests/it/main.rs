@@ -31,4 +31,5 @@ mod process;
 mod running;
 mod serve;
 mod sink;
+mod tokens;
 mod worker;

@@ -10,6 +10,7 @@ mod desk;
 mod documents;
 mod intake;
 mod owned;
+mod tokens;
 
 use redrive_convert::Pdf;
 use redrive_engine::{AuditReport, Engine, Enqueue, Failure, Input};

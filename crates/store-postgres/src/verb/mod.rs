@@ -13,3 +13,4 @@ pub(crate) mod lease;
 pub(crate) mod purge;
 pub(crate) mod session;
 pub(crate) mod targets;
+pub(crate) mod token;

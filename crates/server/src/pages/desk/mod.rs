@@ -1,10 +1,11 @@
-//! What operators look at, and do by plain forms: failures by their cause, replays, targets, workers, the trail.
+//! What operators look at, and do by plain forms: failures by their cause, replays, targets, workers, the trail, tokens.
 
 mod breakers;
 mod group;
 mod groups;
 mod letters;
 mod replays;
+mod tokens;
 mod trail;
 mod workers;
 
@@ -13,6 +14,7 @@ pub(super) use group::{change as change_group, page as group, replay};
 pub(super) use groups::page as groups;
 pub(super) use letters::change as change_letter;
 pub(super) use replays::{change as change_replay, list as replays, one as one_replay};
+pub(super) use tokens::{make as make_token, page as tokens, revoke as revoke_token};
 pub(super) use trail::page as trail;
 pub(super) use workers::{change as change_worker, page as workers};
 
