@@ -10,6 +10,7 @@
 
 mod acceptance;
 mod bench;
+mod canary;
 mod config;
 mod convert;
 mod dead;
