@@ -16,6 +16,7 @@ mod digest;
 mod download;
 mod fetch;
 mod gateway;
+mod hardened;
 mod intake;
 mod jobs;
 mod limits;
