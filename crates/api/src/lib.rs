@@ -21,6 +21,7 @@ mod overview;
 mod problem;
 mod replay;
 mod status;
+mod token;
 mod trail;
 
 pub use audit::{Audit, Violation};
@@ -57,4 +58,5 @@ pub use overview::{
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
+pub use token::{MadeToken, NewToken, Token, TokenList};
 pub use trail::{Attempt, Event, Explanation, Step};

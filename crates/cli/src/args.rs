@@ -4,6 +4,7 @@ mod dead;
 mod desk;
 mod digest;
 mod intake;
+mod tokens;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ pub(crate) use dead::{Dead, Form, ReplayDead, WhichDead};
 pub(crate) use desk::{Acted, Breakers, Groups, Replays, Simulate, Workers};
 pub(crate) use digest::{Digest, Notifications, One as OneAddress};
 pub(crate) use intake::Intake;
+pub(crate) use tokens::Tokens;
 
 use crate::settings::Flags;
 use crate::settings::table::{CLIENT, CONVERT, FETCH, GATEWAY, LOGS, SERVE, STORE, Use, WORKER};
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     /// Say who gets digests, by which address
     #[command(subcommand)]
     Notifications(Notifications),
+    /// Say who comes in as an operator with a token of their own, what they may do, and until when
+    #[command(subcommand)]
+    Tokens(Tokens),
     /// Say what a failure code means, or why a job is where it is, and what to do about it
     Explain(Explain),
     /// Say what another retry policy would have made of what has happened; nothing is changed

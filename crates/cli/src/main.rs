@@ -12,6 +12,7 @@ mod fetch;
 mod local;
 mod logs;
 mod near_server;
+mod panics;
 mod sameness;
 mod say;
 mod settings;
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = redrive_gateway::cage::maybe_child(std::env::args_os(), PdfReader::default) {
         return code.into();
     }
+    panics::tell_on_one_line();
     let args = Args::parse();
     let shared = &args.shared;
     let outcome = match args.command {
@@ -51,6 +53,7 @@ fn main() -> std::process::ExitCode {
         Command::Simulate(simulate) => command::simulate::run(shared, &simulate),
         Command::Digest(digest) => command::digest::run(shared, &digest),
         Command::Notifications(what) => command::notifications::run(shared, &what),
+        Command::Tokens(what) => command::tokens::run(shared, &what),
         Command::Explain(explain) => command::explain::run(shared, &explain),
         Command::Config(config) => command::config::run(shared, &config),
         Command::Openapi => command::shell::openapi(),

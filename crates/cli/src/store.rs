@@ -33,7 +33,7 @@ pub(crate) async fn open(place: &Place) -> Result<Opened, Stop> {
             }
             Opened::new(SqliteStore::open(path).await?)
         }
-        StoreUrl::Postgres(url) => Opened::new(PostgresStore::open(url).await?),
+        StoreUrl::Postgres(url) => Opened::new(PostgresStore::open(url.reveal()).await?),
     })
 }
 
@@ -41,7 +41,9 @@ pub(crate) async fn open(place: &Place) -> Result<Opened, Stop> {
 pub(crate) async fn look(place: &Place) -> Result<Arc<dyn Store>, Stop> {
     Ok(match &place.store {
         StoreUrl::Sqlite(path) => Arc::new(redrive_store_sqlite::Options::default().read_only(path)?),
-        StoreUrl::Postgres(url) => Arc::new(redrive_store_postgres::Options::default().read_only(url).await?),
+        StoreUrl::Postgres(url) => {
+            Arc::new(redrive_store_postgres::Options::default().read_only(url.reveal()).await?)
+        }
     })
 }
 
@@ -49,7 +51,9 @@ pub(crate) async fn look(place: &Place) -> Result<Arc<dyn Store>, Stop> {
 pub(crate) fn describe(place: &Place) -> String {
     match &place.store {
         StoreUrl::Sqlite(path) => format!("SQLite {}", path.display()),
-        StoreUrl::Postgres(url) => format!("Postgres {}", redrive_model::redact::redact(url)),
+        StoreUrl::Postgres(url) => {
+            format!("Postgres {}", redrive_model::redact::redact_address(url.reveal()))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ pub mod multipart;
 mod pipe;
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct Limits {
     pub idle: Duration,
     /// All connections. Further ones wait in the kernel's queue.
     pub connections: usize,
-    /// Connections from one address. Further ones are closed at once.
+    /// Connections from one address, or from one IPv6 network of 64 bits. Further ones are closed at once.
     pub per_address: usize,
     /// How long a body may make us wait in all before its rate counts.
     pub body_grace: Duration,
@@ -141,7 +141,7 @@ struct Addresses(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
 impl Addresses {
     fn enter(&self, address: IpAddr, limit: usize) -> Option<Place> {
-        let address = address.to_canonical();
+        let address = network(address);
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(address).or_default();
         if *count >= limit {
@@ -149,6 +149,17 @@ impl Addresses {
         }
         *count += 1;
         Some(Place { addresses: self.clone(), address })
+    }
+}
+
+/// Who has an IPv6 network has all of its addresses, so the network counts.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -190,5 +201,14 @@ mod tests {
         assert!(addresses.enter(a, 2).is_some());
         drop(_second);
         assert!(addresses.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn one_who_has_a_network_has_no_more_places_by_its_addresses() {
+        let addresses = Addresses::default();
+        let enter = |text: &str| addresses.enter(text.parse().unwrap(), 2);
+        let _held = [enter("2001:db8:1:2::1").unwrap(), enter("2001:db8:1:2:ffff::9").unwrap()];
+        assert!(enter("2001:db8:1:2:3:4:5:6").is_none());
+        assert!(enter("2001:db8:1:3::1").is_some(), "the next network is somebody else");
     }
 }

@@ -47,6 +47,17 @@ pub fn redact(text: &str) -> String {
     out
 }
 
+/// The same for a text that is one address and nothing else, whatever is in it: also spaces, as in a password that nobody has escaped. What has no
+/// scheme, and so no place where a password must be, is not shown at all.
+#[must_use]
+pub fn redact_address(text: &str) -> String {
+    match text.find("://") {
+        Some(at) => redact_url(text, at),
+        None if text.contains('@') => MASK.to_owned(),
+        None => redact(text),
+    }
+}
+
 fn redact_word(word: &str) -> String {
     if let Some(at) = word.find("://") {
         return redact_url(word, at);
@@ -57,6 +68,7 @@ fn redact_word(word: &str) -> String {
 /// `scheme://user:pass@host/path?key=value#frag` → `scheme://host/path?key=***`.
 fn redact_url(word: &str, scheme_end: usize) -> String {
     let (scheme, rest) = word.split_at(scheme_end + 3);
+    let rest = without_slashed_password(scheme, rest);
     let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at(authority_end);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -83,6 +95,25 @@ fn redact_url(word: &str, scheme_end: usize) -> String {
         }
     }
     out
+}
+
+/// A password may hold what ends an authority, when nobody has escaped it: then it goes on to the last `@`. In addresses of the web an `@` may also
+/// stand in a path, so there it counts only where no port could be.
+fn without_slashed_password<'a>(scheme: &str, rest: &'a str) -> &'a str {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    if authority.contains('@') {
+        return rest;
+    }
+    let web = scheme.eq_ignore_ascii_case("http://") || scheme.eq_ignore_ascii_case("https://");
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let is_host = match port {
+        None => web,
+        Some(port) => web && port.bytes().all(|byte| byte.is_ascii_digit()) || authority.ends_with(']'),
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) if !is_host => host,
+        Some(_) | None => rest,
+    }
 }
 
 /// `password=hunter2,` → `password=***`; also `"token":"abc"` and `secret: abc` when written without a space.
@@ -123,8 +154,26 @@ mod tests {
             ("disk full: 12 bytes left", "disk full: 12 bytes left"),
             ("at 10:30:00 it broke", "at 10:30:00 it broke"),
             ("http://a@b@c/", "http://c/"),
+            ("postgres://app:hun/ter2@db/redrive refused", "postgres://db/redrive refused"),
+            ("postgres://app:hun?ter#2@db/redrive", "postgres://db/redrive"),
+            ("http://me:se/cret@proxy:8080/", "http://proxy:8080/"),
+            ("https://h.example/@ann/1", "https://h.example/@ann/1"),
+            ("https://h.example:8443/@ann/1", "https://h.example:8443/@ann/1"),
+            ("http://[::1]/@ann", "http://[::1]/@ann"),
         ] {
             assert_eq!(redact(from), to);
+        }
+    }
+
+    #[test]
+    fn an_address_is_cut_whatever_its_password_holds() {
+        for (from, to) in [
+            ("postgres://app:two words@db/redrive", "postgres://db/redrive"),
+            ("postgres://app:two words@[::1/d?x=y z", "postgres://[::1/d?x=***"),
+            ("app:two words@db/redrive", "***"),
+            ("/srv/data", "/srv/data"),
+        ] {
+            assert_eq!(redact_address(from), to);
         }
     }
 

@@ -39,6 +39,7 @@ mod request;
 mod routes;
 mod session;
 mod sources;
+mod tokens;
 mod upload;
 mod view;
 mod zip;

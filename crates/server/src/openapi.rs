@@ -16,6 +16,7 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
 use crate::routes::{Access, RouteInfo};
+use redrive_store::Scope;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -87,6 +88,9 @@ use crate::routes::{Access, RouteInfo};
         crate::intake::documents::one,
         crate::intake::documents::report,
         crate::intake::documents::newest_report,
+        crate::tokens::list,
+        crate::tokens::make,
+        crate::tokens::revoke,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -120,6 +124,13 @@ impl Modify for Whose {
                 continue;
             }
             add(answers, "401", "AUTH_REQUIRED: an operator's token that is wrong");
+            if route.scope != Scope::Read {
+                add(
+                    answers,
+                    "403",
+                    &format!("AUTH_SCOPE: an operator's token without the scope {}", route.scope),
+                );
+            }
             operation.security = Some(match route.access {
                 Access::Operator => vec![operator()],
                 // Without a token it is the session's cookie that counts.

@@ -10,6 +10,7 @@ use redrive_model::{Code, Owner};
 use crate::app::App;
 use crate::limits::{Limits, Rate};
 use crate::meter::Meter;
+use crate::operator::Sent;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::session::Visit;
@@ -38,6 +39,8 @@ pub(crate) struct Meters {
     pub(crate) sessions: Meter<IpAddr>,
     /// Wrong tokens and codes that an address brings.
     pub(crate) wrong_keys: Meter<IpAddr>,
+    /// Wrong tokens that begin alike, from wherever they come.
+    wrong_starts: Meter<[u8; 32]>,
     /// Bytes that a session uploads.
     pub(crate) bytes: Meter<Owner>,
 }
@@ -63,8 +66,16 @@ impl Meters {
             act: pair(rates.act),
             sessions: Meter::new(rates.session),
             wrong_keys: Meter::new(rates.wrong_keys),
+            wrong_starts: Meter::new(rates.wrong_keys),
             bytes: Meter::new(limits.bytes_per_session),
         }
+    }
+
+    /// Counts a wrong token or code: for the address, and for its beginning, so that many addresses have no more tries at one token. A right one
+    /// is never counted, so that nobody can shut its holder out.
+    pub(crate) fn wrong_key(&self, from: IpAddr, sent: &Sent) -> Result<(), Refusal> {
+        self.wrong_keys.take(&from, 1.0).map_err(too_often)?;
+        self.wrong_starts.take(&sent.start(), 1.0).map_err(too_often)
     }
 
     fn take(&self, kind: Kind, owner: Option<&Owner>, address: IpAddr) -> Result<(), Refusal> {

@@ -1,4 +1,4 @@
-//! Every route, once. A row says who may use it and what it costs; its layers follow from that.
+//! Every route, once. A row says who may use it, with which scope, and what it costs; its layers follow from that.
 //!
 //! A test walks the tables with an owner, another session, no session and an operator, and fails on a row that it does not know.
 
@@ -7,13 +7,15 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post, put};
+use redrive_store::Scope;
 
 use crate::app::App;
 use crate::desk::{acts, breakers, bulk, groups, letters, overview, replays, simulate, turns, workers};
 use crate::rates::Kind;
+use crate::session::Need;
 use crate::{
     auditor, dead, deadline, digest, download, failures, feed, fetch, health, intake, jobs, mappings,
-    openapi, operator, pages, pulse, rates, upload, zip,
+    openapi, operator, pages, pulse, rates, session, tokens, upload, zip,
 };
 
 /// The largest body of a request that has no file in it, in bytes.
@@ -41,6 +43,8 @@ pub struct RouteInfo {
     pub path: &'static str,
     /// Who may use it.
     pub access: Access,
+    /// What an operator's token needs for it.
+    pub scope: Scope,
 }
 
 /// All routes of the API.
@@ -84,7 +88,16 @@ impl Row {
         kind: impl Into<Option<Kind>>,
         handler: MethodRouter<App>,
     ) -> Self {
-        Self { info: RouteInfo { method, path, access }, handler, kind: kind.into(), timed: true }
+        // Who may only read changes nothing by it; what is everybody's needs nothing.
+        let reads = method == Method::GET || access == Access::Everybody;
+        let scope = if reads { Scope::Read } else { Scope::Act };
+        Self { info: RouteInfo { method, path, access, scope }, handler, kind: kind.into(), timed: true }
+    }
+
+    /// It changes settings, tokens, or who is told.
+    pub(crate) fn admin(mut self) -> Self {
+        self.info.scope = Scope::Admin;
+        self
     }
 
     /// It has a clock of its own.
@@ -97,6 +110,7 @@ fn table() -> Vec<Row> {
     use Access::{Everybody, Operator, Owner, Session};
     let row = Row::new;
     let slow = Row::slow;
+    let admin = Row::admin;
     let (look, act) = (Some(Kind::Look), Some(Kind::Act));
     vec![
         row(Method::GET, "/healthz", Everybody, None, get(health::healthz)),
@@ -161,11 +175,14 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/digest", Operator, act, post(digest::post)),
         row(Method::GET, "/api/deliveries", Operator, look, get(digest::deliveries)),
         row(Method::GET, "/api/notifications", Operator, look, get(digest::list)),
-        row(Method::PUT, "/api/notifications", Operator, act, put(digest::replace)),
-        row(Method::POST, "/api/notifications", Operator, act, post(digest::add)),
-        row(Method::DELETE, "/api/notifications", Operator, act, delete(digest::remove)),
+        admin(row(Method::PUT, "/api/notifications", Operator, act, put(digest::replace))),
+        admin(row(Method::POST, "/api/notifications", Operator, act, post(digest::add))),
+        admin(row(Method::DELETE, "/api/notifications", Operator, act, delete(digest::remove))),
+        admin(row(Method::GET, "/api/tokens", Operator, look, get(tokens::list))),
+        admin(row(Method::POST, "/api/tokens", Operator, act, post(tokens::make))),
+        admin(row(Method::POST, "/api/tokens/{id}/revoke", Operator, act, post(tokens::revoke))),
         row(Method::GET, "/api/intake", Operator, look, get(intake::one)),
-        row(Method::PUT, "/api/intake/settings", Operator, act, put(intake::change)),
+        admin(row(Method::PUT, "/api/intake/settings", Operator, act, put(intake::change))),
         row(Method::POST, "/api/intake/clear-in-flight", Operator, act, post(intake::clear)),
         row(Method::GET, "/api/intake/documents", Operator, look, get(intake::documents::list)),
         row(Method::GET, "/api/intake/documents/{id}", Operator, look, get(intake::documents::one)),
@@ -198,6 +215,53 @@ pub(crate) fn router(app: &App) -> Router<App> {
         if let Some(kind) = row.kind {
             handler = handler.layer(from_fn_with_state((app.clone(), kind), rates::meter));
         }
+        let operators_only = row.info.access == Access::Operator;
+        let need = Need { scope: row.info.scope, operators_only };
+        handler = handler.layer(from_fn_with_state(need, session::need));
         router.route(row.info.path, handler.layer(DefaultBodyLimit::max(SMALL_BODY)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Streams, uploads and downloads are watched by the door, byte by byte; two of operators look at every job and take as long as that.
+    const UNTIMED: &[(&str, &str)] = &[
+        ("POST", "/api/upload"),
+        ("POST", "/upload"),
+        ("POST", "/api/fetch"),
+        ("POST", "/fetch"),
+        ("GET", "/api/jobs/{id}/download"),
+        ("GET", "/api/fetch/{id}/missing"),
+        ("GET", "/api/download.zip"),
+        ("GET", "/api/events/stream"),
+        ("GET", "/live"),
+        ("GET", "/api/dead-letters"),
+        ("GET", "/api/intake/documents/{id}/report"),
+        ("POST", "/api/simulate"),
+        ("GET", "/api/auditor"),
+    ];
+
+    /// What asks the store for nothing and is small; everything else is counted.
+    const UNCOUNTED: &[&str] = &[
+        "/healthz",
+        "/readyz",
+        "/api/failures",
+        "/api/failures/{code}",
+        "/api/openapi.json",
+        "/assets/{name}",
+        "/favicon.ico",
+    ];
+
+    #[test]
+    fn every_handler_has_its_time_and_its_rate() {
+        for row in table().iter().chain(&pages::table()) {
+            let (method, path) = (row.info.method.as_str(), row.info.path);
+            assert_eq!(!row.timed, UNTIMED.contains(&(method, path)), "{method} {path}");
+            assert_eq!(row.kind.is_none(), UNCOUNTED.contains(&path), "{method} {path}");
+            // Looking never changes anything: a link cannot be made to act.
+            assert!(method != "GET" || row.kind != Some(Kind::Act), "{method} {path}");
+        }
+    }
 }

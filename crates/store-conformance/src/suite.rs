@@ -107,6 +107,12 @@ macro_rules! suite {
                 sessions_that_are_over_are_forgotten,
                 an_owners_jobs_are_counted_as_they_are_shown,
             }
+            token {
+                a_token_is_kept_as_it_was_made,
+                a_token_expires_by_the_stores_clock,
+                a_revoked_token_takes_its_sessions_with_it,
+                a_tokens_last_use_is_noted,
+            }
             desk {
                 acts_are_kept_in_order_with_what_became_of_them,
                 settings_are_set_changed_and_taken_back,

@@ -81,3 +81,13 @@ pub(crate) fn checked<T, E: std::fmt::Display>(
     let text: String = row.try_get(n)?;
     parse(&text).map_err(|error| bad(n, error))
 }
+
+/// The same for text that may be missing.
+pub(crate) fn opt_checked<T, E: std::fmt::Display>(
+    row: &PgRow,
+    n: usize,
+    parse: impl FnOnce(&str) -> std::result::Result<T, E>,
+) -> Result<Option<T>> {
+    let text: Option<String> = row.try_get(n)?;
+    text.map(|text| parse(&text).map_err(|error| bad(n, error))).transpose()
+}

@@ -67,6 +67,7 @@ statements! {
     acts
     add_minutes
     astray
+    add_token
     attempts
     batch
     batch_failures
@@ -180,6 +181,7 @@ statements! {
     open_move
     open_moves
     open_session
+    open_token_session
     outcomes
     owner_counts
     paused
@@ -199,6 +201,7 @@ statements! {
     requeue
     reschedule
     retry
+    revoke_token
     running_of_target
     save_state
     session
@@ -211,7 +214,10 @@ statements! {
     tallies
     tell_document
     tell_records
+    token
+    tokens
     touch_session
+    touch_token
     uncount_batch_failures
     untold
     untold_owners

@@ -15,9 +15,10 @@ use redrive_store::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
     DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension, Finish,
     Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
-    NewEvent, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey,
-    SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, TurnRow, WorkerBeat,
-    WorkerRow, WorkloadQueue, validate, validate_finishes, validate_setting, validate_state,
+    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy,
+    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, TokenId,
+    TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes, validate_setting,
+    validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -31,7 +32,7 @@ use crate::read::{dead, desk as desk_read, jobs, minutes as counted, overview, t
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, born, breaker, claim, desk, finish, lease, minutes, purge, session, targets};
+use crate::verb::{act, born, breaker, claim, desk, finish, lease, minutes, purge, session, targets, token};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -518,6 +519,30 @@ impl Store for PostgresStore {
 
     async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64> {
         repeating!(session::forget(&self.inner, life, limit))
+    }
+
+    async fn add_token(&self, token: NewToken) -> Result<()> {
+        repeating!(token::add(&self.inner, &token))
+    }
+
+    async fn token(&self, id: TokenId) -> Result<Option<TokenRow>> {
+        repeating!(token::find(&self.inner, id))
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>> {
+        repeating!(token::all(&self.inner))
+    }
+
+    async fn revoke_token(&self, id: TokenId) -> Result<bool> {
+        repeating!(token::revoke(&self.inner, id))
+    }
+
+    async fn touch_token(&self, id: TokenId) -> Result<()> {
+        repeating!(token::touch(&self.inner, id))
+    }
+
+    async fn open_token_session(&self, key: SessionKey, token: TokenId) -> Result<bool> {
+        repeating!(token::open_session(&self.inner, key, token))
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {

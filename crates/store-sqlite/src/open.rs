@@ -26,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/5_twins.sql"),
     include_str!("../migrations/6_drain.sql"),
     include_str!("../migrations/7_overview.sql"),
+    include_str!("../migrations/8_tokens.sql"),
 ];
 /// KiB of the file that the writer keeps in memory.
 const WRITER_KEEPS: i64 = 4 << 10;

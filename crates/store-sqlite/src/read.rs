@@ -6,6 +6,7 @@ mod jobs;
 mod minutes;
 mod overview;
 mod session;
+mod token;
 mod trail;
 
 use redrive_model::Code;
@@ -18,6 +19,7 @@ pub(crate) use jobs::{batch, batch_failures, batches, breakers, count_jobs, job,
 pub(crate) use minutes::{dead_counts, minutes, turns};
 pub(crate) use overview::{counts, next_due, paused, queues, waits_alone, workers};
 pub(crate) use session::{owner_counts, session};
+pub(crate) use token::{token, tokens};
 pub(crate) use trail::{attempts, events_after, job_events, last_event, last_failure};
 
 use crate::verb::record::find;

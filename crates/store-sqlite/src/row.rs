@@ -83,3 +83,13 @@ pub(crate) fn checked<T, E: std::fmt::Display>(
     let text: String = row.get(n)?;
     parse(&text).map_err(|error| bad(n, &error.to_string()))
 }
+
+/// The same for text that may be missing.
+pub(crate) fn opt_checked<T, E: std::fmt::Display>(
+    row: &Row<'_>,
+    n: usize,
+    parse: impl FnOnce(&str) -> std::result::Result<T, E>,
+) -> Result<Option<T>> {
+    let text: Option<String> = row.get(n)?;
+    text.map(|text| parse(&text).map_err(|error| bad(n, &error.to_string()))).transpose()
+}

@@ -168,6 +168,13 @@ statements! {
     OWNER_COUNTS = "owner_counts";
     SESSION = "session";
     TOUCH_SESSION = "touch_session";
+    ADD_TOKEN = "add_token";
+    END_TOKEN_SESSIONS = "end_token_sessions";
+    OPEN_TOKEN_SESSION = "open_token_session";
+    REVOKE_TOKEN = "revoke_token";
+    TOKEN = "token";
+    TOKENS = "tokens";
+    TOUCH_TOKEN = "touch_token";
 }
 
 /// Ways to pick a bounded number of jobs, newest first. `:before` is the cursor, `:scan` the bound.

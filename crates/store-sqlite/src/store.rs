@@ -15,10 +15,10 @@ use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
     DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent, Page,
-    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
-    SessionRow, SettingRow, ShownCount, Step, Store, StoreError, Swapped, TurnRow, WorkerBeat, WorkerRow,
-    WorkloadQueue,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent,
+    NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey,
+    SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError, Swapped, TokenId, TokenRow,
+    TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -28,7 +28,9 @@ use crate::open::{CHECK_AT_ONCE, Place, Sync, open_reader, open_writer, quick_ch
 use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
-use crate::verb::{act, breaker, claim, desk, enqueue, finish, lease, minutes, purge, session, targets};
+use crate::verb::{
+    act, breaker, claim, desk, enqueue, finish, lease, minutes, purge, session, targets, token,
+};
 use crate::writer::{Tx, Undo, Writer};
 
 /// How to open a store.
@@ -516,6 +518,32 @@ impl Store for SqliteStore {
 
     async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64> {
         self.write(Undo::Savepoint, move |tx| session::forget(tx, life, limit)).await
+    }
+
+    async fn add_token(&self, token: NewToken) -> Result<()> {
+        self.write(Undo::Savepoint, move |tx| token::add(tx, &token)).await
+    }
+
+    async fn token(&self, id: TokenId) -> Result<Option<TokenRow>> {
+        let now = self.clock.now();
+        self.read(move |conn| read::token(conn, now, id)).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>> {
+        let now = self.clock.now();
+        self.read(move |conn| read::tokens(conn, now)).await
+    }
+
+    async fn revoke_token(&self, id: TokenId) -> Result<bool> {
+        self.write(Undo::Savepoint, move |tx| token::revoke(tx, id)).await
+    }
+
+    async fn touch_token(&self, id: TokenId) -> Result<()> {
+        self.write(Undo::Savepoint, move |tx| token::touch(tx, id)).await
+    }
+
+    async fn open_token_session(&self, key: SessionKey, token: TokenId) -> Result<bool> {
+        self.write(Undo::Savepoint, move |tx| token::open_session(tx, key, token)).await
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {

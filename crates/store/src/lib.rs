@@ -23,6 +23,7 @@ mod read;
 mod retention;
 mod session;
 mod store;
+mod token;
 
 pub use act::{Acted, GiveUp, RetryBy};
 pub use batch::{BatchChange, BatchCount};
@@ -45,6 +46,9 @@ pub use read::{
 pub use retention::{Purge, Purged};
 pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};
 pub use store::Store;
+pub use token::{
+    MAX_TOKENS, NewToken, NoTokenId, NoTokenName, Scope, Standing, TokenId, TokenName, TokenRow,
+};
 
 /// What every call answers.
 pub type Result<T> = std::result::Result<T, StoreError>;

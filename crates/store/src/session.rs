@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use redrive_model::{Shown, Timestamp};
 
+use crate::TokenId;
+
 /// SHA-256 of a session's secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionKey([u8; 32]);
@@ -49,6 +51,8 @@ pub struct SessionRow {
     pub seen_at: Timestamp,
     /// How long ago that was.
     pub unseen: Duration,
+    /// The token that it was begun with, where it was one.
+    pub token: Option<TokenId>,
 }
 
 /// How many jobs of an owner people see in a state.

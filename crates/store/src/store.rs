@@ -12,9 +12,10 @@ use std::time::Duration;
 use crate::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
     DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent, Page,
-    PageRequest, Payload, Progress, Purge, Purged, QueueStats, ReplayCounts, Result, RetryBy, SessionKey,
-    SessionLife, SessionRow, SettingRow, ShownCount, Swapped, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent,
+    NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats, ReplayCounts, Result, RetryBy,
+    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped, TokenId, TokenRow, TurnRow,
+    WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -263,6 +264,26 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes up to `limit` sessions whose life is over.
     async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64>;
+
+    // --- operators' tokens -------------------------------------------------------------------------------------
+
+    /// Keeps a token. One with its id that is there already stays as it is.
+    async fn add_token(&self, token: NewToken) -> Result<()>;
+
+    /// A token, whether or not it is still good.
+    async fn token(&self, id: TokenId) -> Result<Option<TokenRow>>;
+
+    /// All tokens, the newest first, up to [`MAX_TOKENS`](crate::MAX_TOKENS).
+    async fn tokens(&self) -> Result<Vec<TokenRow>>;
+
+    /// Takes a token back, for good, and ends the sessions that were begun with it. Answers whether there is such a token.
+    async fn revoke_token(&self, id: TokenId) -> Result<bool>;
+
+    /// Notes that a token was used just now.
+    async fn touch_token(&self, id: TokenId) -> Result<()>;
+
+    /// Begins a session with a token that is good; it ends with the token. Answers whether it was good.
+    async fn open_token_session(&self, key: SessionKey, token: TokenId) -> Result<bool>;
 
     // --- retention ---------------------------------------------------------------------------------------------
 

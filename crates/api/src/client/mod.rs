@@ -11,6 +11,7 @@ mod events;
 mod fetch;
 mod intake;
 mod replays;
+mod tokens;
 mod upload;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -22,6 +22,7 @@ pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod simulate;
 mod sure;
+pub(crate) mod tokens;
 mod when;
 pub(crate) mod worker;
 pub(crate) mod workers;

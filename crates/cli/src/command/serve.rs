@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use redrive_server::{App, AppParts, CODE_LIFE, FetchParts, Operators};
+use redrive_engine::Engine;
+use redrive_server::{App, AppParts, CODE_LIFE, FetchParts, MIN_TOKEN, Operators};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -39,6 +40,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
         sameness::note(&engine, "intake", &intaking.place).await?;
     }
     let given = serving.operators.token.as_ref().map(|token| token.reveal());
+    refuse_unguarded(&engine, address, given).await?;
     let (operators, made) = Operators::open(&engine, given).await.map_err(no_operators)?;
     let token_words = match (&made, given) {
         (Some(token), _) => format!("{token}  (of operators; shown this once, keep it safe)"),
@@ -101,6 +103,22 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     };
     tokio::join!(serving, working, counting);
     Ok(())
+}
+
+/// Whoever can be reached from other machines has a token first. One that is made now would be printed to a log that others may read, so it is made
+/// by a start that only this machine reaches, or chosen.
+async fn refuse_unguarded(engine: &Engine, address: SocketAddr, given: Option<&str>) -> Result<(), Stop> {
+    if address.ip().to_canonical().is_loopback()
+        || Operators::have_token(engine, given).await.map_err(no_operators)?
+    {
+        return Ok(());
+    }
+    let text = format!(
+        "LISTEN is {address}, which other machines can reach, and operators have no token yet: set OPERATOR_TOKEN to one of {MIN_TOKEN} \
+         characters or more, or start once with LISTEN=127.0.0.1:{} to have one made",
+        address.port()
+    );
+    Err(Stop::new(Exit::Usage, text))
 }
 
 /// An address at which a program on this machine finds us.

@@ -10,8 +10,8 @@ use redrive_blob::Location;
 use redrive_model::schedule::Schedule;
 use redrive_model::{redact, text};
 
-use super::StoreUrl;
 use super::table::{Kind, Setting, Unit};
+use super::{Secret, StoreUrl};
 
 /// What is shown in place of a secret.
 pub(super) const MASK: &str = "********";
@@ -41,11 +41,8 @@ pub(super) fn accepts(kind: Kind, text: &str) -> bool {
 pub(super) fn shown(setting: &Setting, value: &str) -> String {
     let plain = match setting.kind {
         _ if setting.secret => return MASK.to_owned(),
-        // Without a scheme nobody can tell where the password is.
-        Kind::Url | Kind::Database if value.contains('@') && !value.contains("://") => {
-            return MASK.to_owned();
-        }
-        Kind::Url | Kind::Database | Kind::Place | Kind::Places => redact::redact(value),
+        Kind::Url | Kind::Database | Kind::Place => redact::redact_address(value),
+        Kind::Places => redact::redact(value),
         Kind::Address
         | Kind::Folder
         | Kind::Count
@@ -112,7 +109,7 @@ pub(super) fn store(url: &str) -> Option<StoreUrl> {
         ("sqlite", path) if !path.is_empty() => {
             Some(StoreUrl::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
         }
-        ("postgres" | "postgresql", _) => Some(StoreUrl::Postgres(url.to_owned())),
+        ("postgres" | "postgresql", _) => Some(StoreUrl::Postgres(Secret(url.to_owned()))),
         _ => None,
     }
 }

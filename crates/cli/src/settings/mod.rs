@@ -48,8 +48,8 @@ pub(crate) struct Place {
 pub(crate) enum StoreUrl {
     /// One file.
     Sqlite(PathBuf),
-    /// A server.
-    Postgres(String),
+    /// A server; its address may hold a password.
+    Postgres(Secret),
 }
 
 /// A value that is never printed.

@@ -177,3 +177,16 @@ fn a_refusal_is_read_although_the_client_is_still_sending() {
     assert_eq!(client.answer().status, 403);
     sending.join().unwrap();
 }
+
+/// Only HTTP/1 is spoken: streams, resets and continuations of HTTP/2 cost nothing, because there are none.
+#[test]
+fn nobody_is_answered_in_http_2() {
+    let server = server(Limits::default());
+    let mut client = server.connect();
+    client.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    let mut said = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut client.stream, &mut said);
+    assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 4"), "{said:?}");
+    let upgrade = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n";
+    assert_eq!(server.ask(upgrade).status, 200, "it stays where it is");
+}

@@ -12,9 +12,10 @@ use redrive_model::{
 use redrive_store::{
     ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
     DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent, Page,
-    PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife,
-    SessionRow, SettingRow, ShownCount, Store, Swapped, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent,
+    NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey,
+    SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat,
+    WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -44,6 +45,12 @@ verbs! {
     Write touch_session(key: SessionKey) -> bool;
     Write end_session(key: SessionKey) -> bool;
     Write forget_sessions(life: SessionLife, limit: usize) -> u64;
+    Write add_token(token: NewToken) -> ();
+    Read token(id: TokenId) -> Option<TokenRow>;
+    Read tokens() -> Vec<TokenRow>;
+    Write revoke_token(id: TokenId) -> bool;
+    Write touch_token(id: TokenId) -> ();
+    Write open_token_session(key: SessionKey, token: TokenId) -> bool;
     Write enqueue(call: Enqueue) -> EnqueueReply;
     Write enqueue_for(call: Enqueue, claim: Claim) -> (EnqueueReply, Vec<Claimed>);
     Write publish(events: Vec<NewEvent>) -> ();

@@ -142,6 +142,8 @@ impl MailError {
             None => Code::MailUnavailable,
         };
         let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        // A server that repeats what it was told would have the password told on.
+        let said = if step == Step::SignIn && reply.is_some() { its_code(&said) } else { said };
         let words = reply.map_or_else(|| said.clone(), |status| format!("the server said {status} {said}"));
         let unsure = step == Step::Content && reply.is_none();
         Self { reply, unsure, ..Self::new(code, step, &words) }
@@ -158,6 +160,13 @@ impl MailError {
     }
 }
 
+/// The code with dots that a server's words may begin with, such as `5.7.8`; nothing else of them.
+fn its_code(said: &str) -> String {
+    let first = said.split_whitespace().next().unwrap_or_default();
+    let is_code = first.len() <= 11 && first.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_code { first.to_owned() } else { String::new() }
+}
+
 /// Handshakes that fail come as errors of the connection, with the reason inside.
 fn is_tls(error: &SmtpError) -> bool {
     let mut source = error.source();
@@ -169,4 +178,21 @@ fn is_tls(error: &SmtpError) -> bool {
         source = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::its_code;
+
+    #[test]
+    fn of_the_answer_to_a_password_only_the_code_is_told() {
+        for (said, told) in [
+            ("5.7.8 you said AUTH PLAIN AGNhbmFyeQ==", "5.7.8"),
+            ("you said canary", ""),
+            ("4111111111111.1 canary", ""),
+            ("", ""),
+        ] {
+            assert_eq!(its_code(said), told, "{said}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use redrive_model::EventSeq;
 
 use crate::app::App;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{Session, token_ends};
 use crate::view;
 
 /// A client that was cut off comes back after this.
@@ -46,7 +46,16 @@ pub(crate) async fn stream(
         coming.recv().await.map(|event| (message(&event), coming))
     });
     let mut stopping = app.stopping();
-    let stop = async move { drop(stopping.wait_for(|stop| *stop).await) };
+    // Who listens as an operator hears nothing more when their token is taken back.
+    let stop = {
+        let (app, session) = (app.clone(), session.clone());
+        async move {
+            tokio::select! {
+                _ = stopping.wait_for(|stop| *stop) => {}
+                () = token_ends(&app, &session) => {}
+            }
+        }
+    };
     let messages =
         stream::iter(begin.collect::<Vec<_>>()).chain(coming).map(Ok::<_, Infallible>).take_until(stop);
     let alive = KeepAlive::new().interval(app.limits().stream_heartbeat).text("still here");

@@ -1,31 +1,30 @@
 //! Operators: who may see every job and act on it.
 //!
-//! Three things open this door: the lasting token (`OPERATOR_TOKEN`, or one that was made at the first start and is kept as a
-//! hash), the local token of this start (for the command line on the same machine), and a browser that has signed in. A sign-in
-//! needs the lasting token or a one-time code that `serve` prints, so that no link holds a secret that lasts. What a browser holds
-//! afterwards is bound to the lasting token: whoever changes the token signs everybody out.
+//! Four things open this door: the lasting token (`OPERATOR_TOKEN`, or one that was made at the first start and is kept as a
+//! hash), the local token of this start (for the command line on the same machine), the tokens of a list that operators keep (each with a
+//! scope, perhaps an end, and taken back one by one), and a browser that has signed in. A sign-in needs one of these tokens or a
+//! one-time code that `serve` prints, so that no link holds a secret that lasts. What a browser holds afterwards is bound to the lasting
+//! token and to the one that it signed in with: whoever changes the one signs everybody out, whoever takes the other back those who used it.
 
 pub(crate) mod sign_in;
 mod token;
+mod who;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::extract::FromRequestParts;
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use redrive_engine::Engine;
-use redrive_model::Code;
 use redrive_store::{SessionKey, StoreError};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub(crate) use sign_in::{enter, leave, page};
-pub(crate) use token::Hash;
+pub(crate) use token::{Fresh, Hash, Sent, fresh_token};
+pub(crate) use who::{Operator, bearer, needed, signed_in_with, too_small};
 
-use crate::app::App;
-use crate::refusal::Refusal;
-use crate::session::{Secret, Visit};
+use crate::session::Secret;
 
 /// Where the hash of the token that we made is kept.
 const KEPT: &str = "operator/token";
@@ -62,6 +61,14 @@ struct Keys {
     lasting: Hash,
     local: Mutex<Option<Hash>>,
     codes: Mutex<Vec<(Hash, Instant)>>,
+    /// Says that a token was taken back, to those who hold a connection open.
+    revoked: watch::Sender<()>,
+}
+
+impl Keys {
+    fn new(lasting: Hash) -> Self {
+        Self { lasting, local: Mutex::default(), codes: Mutex::default(), revoked: watch::Sender::new(()) }
+    }
 }
 
 impl Operators {
@@ -77,8 +84,7 @@ impl Operators {
             None => match kept(engine).await? {
                 Some(hash) => (hash, None),
                 None => {
-                    let token = token::fresh_token().map_err(no_randomness)?;
-                    let hash = Hash::of(&token);
+                    let Fresh { token, hash } = fresh_token().map_err(no_randomness)?;
                     // Another server may start at the same time: one token holds, and only who made it knows it.
                     let held = engine.store().first_setting(KEPT, &hash.to_kept(), "serve").await?;
                     match Hash::from_kept(&held) {
@@ -93,14 +99,18 @@ impl Operators {
                 }
             },
         };
-        let keys = Keys { lasting, local: Mutex::default(), codes: Mutex::default() };
-        Ok((Self(Arc::new(keys)), made))
+        Ok((Self(Arc::new(Keys::new(lasting))), made))
+    }
+
+    /// Whether operators have a token that lasts: one that was given, or one of an earlier start.
+    pub async fn have_token(engine: &Engine, given: Option<&str>) -> Result<bool, OperatorsError> {
+        Ok(given.is_some() || kept(engine).await?.is_some())
     }
 
     /// A fresh token that is good as long as this process runs.
     pub fn local_token(&self) -> Result<String, OperatorsError> {
-        let token = token::fresh_token().map_err(no_randomness)?;
-        *self.0.local.lock().unwrap_or_else(PoisonError::into_inner) = Some(Hash::of(&token));
+        let Fresh { token, hash } = fresh_token().map_err(no_randomness)?;
+        *self.0.local.lock().unwrap_or_else(PoisonError::into_inner) = Some(hash);
         Ok(token)
     }
 
@@ -115,27 +125,37 @@ impl Operators {
         Ok(code)
     }
 
-    /// Whose token this is.
+    /// Whose token this is, of those that are no list's.
     pub(crate) fn bearer(&self, sent: &Hash) -> Option<Operator> {
         // Both are compared always.
         let lasting = self.0.lasting.is(sent);
         let local = self.0.local.lock().unwrap_or_else(PoisonError::into_inner);
         let local = local.as_ref().is_some_and(|hash| hash.is(sent));
         match (lasting, local) {
-            (true, _) => Some(Operator { by: "operator (token)" }),
-            (false, true) => Some(Operator { by: "operator (local)" }),
+            (true, _) => Some(Operator::LASTING),
+            (false, true) => Some(Operator::LOCAL),
             (false, false) => None,
         }
     }
 
     /// Whether this code is good; from now on it is not.
-    fn spend(&self, sent: &Hash) -> bool {
+    pub(crate) fn spend(&self, sent: &Hash) -> bool {
         let mut codes = self.0.codes.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         codes.retain(|(_, until)| *until > now);
         let before = codes.len();
         codes.retain(|(hash, _)| !hash.is(sent));
         codes.len() < before
+    }
+
+    /// Tells those who hold a connection open that a token was taken back: they look whether it was theirs.
+    pub(crate) fn tell_revoked(&self) {
+        self.0.revoked.send_replace(());
+    }
+
+    /// Hears of it.
+    pub(crate) fn hear_revoked(&self) -> watch::Receiver<()> {
+        self.0.revoked.subscribe()
     }
 
     /// What the store keeps of a browser that has signed in. Nobody without its secret and the lasting token can make it, and no
@@ -162,40 +182,10 @@ fn no_randomness(error: rand::rand_core::OsError) -> OperatorsError {
     OperatorsError::Randomness(error.to_string())
 }
 
-/// One who may see every job, and how the audit trail calls them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Operator {
-    by: &'static str,
-}
-
-impl Operator {
-    /// One whose browser has signed in.
-    pub(crate) const SIGNED_IN: Self = Self { by: "operator (signed in)" };
-
-    pub(crate) const fn name(self) -> &'static str {
-        self.by
-    }
-}
-
 /// What a request sends as its token, as a hash. Other schemes are not for us.
-pub(crate) fn sent_token(headers: &HeaderMap) -> Option<Hash> {
+pub(crate) fn sent_token(headers: &HeaderMap) -> Option<Sent> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| Hash::of(token.trim()))
-}
-
-/// The one answer for a token that is wrong and for none.
-pub(crate) fn needed() -> Refusal {
-    Refusal::new(Code::AuthRequired, "Send Authorization: Bearer TOKEN, or sign in at /sign-in.")
-}
-
-/// An operator; everybody else is refused.
-impl FromRequestParts<App> for Operator {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
-        let visit = Visit::from_request_parts(parts, app).await?;
-        visit.operator(app).await?.ok_or_else(needed)
-    }
+    scheme.eq_ignore_ascii_case("bearer").then(|| Sent::of(token.trim()))
 }
 
 #[cfg(test)]
@@ -203,8 +193,7 @@ mod tests {
     use super::*;
 
     fn keys() -> Operators {
-        let keys = Keys { lasting: Hash::of("lasting"), local: Mutex::default(), codes: Mutex::default() };
-        Operators(Arc::new(keys))
+        Operators(Arc::new(Keys::new(Hash::of("lasting"))))
     }
 
     #[tokio::test(start_paused = true)]
@@ -230,8 +219,8 @@ mod tests {
         assert!(operators.bearer(&Hash::of(&old)).is_none());
         assert_eq!(operators.bearer(&Hash::of(&new)).unwrap().name(), "operator (local)");
         let secret = Secret::fresh().unwrap();
-        let other = Keys { lasting: Hash::of("x"), local: Mutex::default(), codes: Mutex::default() };
-        assert_ne!(operators.session_key(&secret), Operators(Arc::new(other)).session_key(&secret));
+        let other = Operators(Arc::new(Keys::new(Hash::of("x"))));
+        assert_ne!(operators.session_key(&secret), other.session_key(&secret));
         assert_ne!(operators.session_key(&secret), secret.key());
     }
 
@@ -241,8 +230,8 @@ mod tests {
         for (value, sent) in
             [("Bearer abc", true), ("bearer  abc ", true), ("Basic abc", false), ("abc", false)]
         {
-            let hash = sent_token(&headers(value));
-            assert_eq!(hash.is_some_and(|hash| hash.is(&Hash::of("abc"))), sent, "{value}");
+            let token = sent_token(&headers(value));
+            assert_eq!(token.is_some_and(|token| token.hash().is(&Hash::of("abc"))), sent, "{value}");
         }
         for (token, strong) in [("0123456789abcdef", true), ("short", false), ("0123456789 abcdef", false)] {
             assert_eq!(is_strong(token), strong, "{token}");

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use super::{Hash, Operators};
+use super::{Operator, Sent, bearer, needed};
 use crate::app::App;
 use crate::pages::sign_in;
 use crate::peer::Peer;
@@ -28,7 +28,7 @@ pub(crate) struct Link {
 /// What the form sends.
 #[derive(Deserialize, utoipa::ToSchema)]
 pub(crate) struct Key {
-    /// A one-time code or the operator token.
+    /// A one-time code or a token of operators.
     key: String,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn page(link: Result<Query<Link>, QueryRejection>) -> Response 
     request_body(content = Key, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 303, description = "Signed in: the cookie is set"),
-        (status = 401, description = "The page again: neither a code that is still good nor the token", content_type = "text/html", body = String),
+        (status = 401, description = "The page again: neither a code nor a token that is still good", content_type = "text/html", body = String),
         (status = 429, description = "RATE_LIMITED")))]
 pub(crate) async fn enter(
     State(app): State<App>,
@@ -53,20 +53,30 @@ pub(crate) async fn enter(
     Peer(from): Peer,
     form: Result<Form<Key>, FormRejection>,
 ) -> Result<Response, Refusal> {
-    let sent = form.map(|Form(form)| Hash::of(form.key.trim())).unwrap_or(Hash::of(""));
+    let sent = form.map(|Form(form)| Sent::of(form.key.trim())).unwrap_or(Sent::of(""));
     // One who has been wrong too often is not even looked at.
     app.meters().wrong_keys.check(&from).map_err(too_often)?;
-    if !opens(app.operators(), &sent) {
-        app.meters().wrong_keys.take(&from, 1.0).map_err(too_often)?;
+    let operator = bearer(&app, &sent).await?;
+    if operator.is_none() && !app.operators().spend(sent.hash()) {
+        app.meters().wrong_key(from, &sent)?;
         tracing::warn!(event = "operator.refused", address = %from, "a sign-in with a wrong key");
-        let text = "This is neither the operator token nor a code that is still good. A code works once, for 15 minutes; \
+        let text = "This is neither a token of operators that is good nor a code that is still good. A code works once, for 15 minutes; \
                     serve prints a new one each time it starts.";
         return Ok((StatusCode::UNAUTHORIZED, sign_in("", Some(text))).into_response());
     }
     let secret = Secret::fresh()?;
-    app.desk().open_session(app.operators().session_key(&secret)).await?;
+    let key = app.operators().session_key(&secret);
+    match operator.and_then(Operator::token) {
+        None => app.desk().open_session(key).await?,
+        Some(token) => {
+            if !app.desk().open_token_session(key, token).await? {
+                return Err(needed());
+            }
+        }
+    }
     visit.sign_in(secret);
-    tracing::info!(event = "operator.signed_in", address = %from);
+    let by = operator.unwrap_or(Operator::SIGNED_IN).name();
+    tracing::info!(event = "operator.signed_in", address = %from, by);
     Ok(to("/"))
 }
 
@@ -77,10 +87,6 @@ pub(crate) async fn leave(State(app): State<App>, visit: Visit) -> Result<Respon
         app.desk().end_key(key).await?;
     }
     Ok(to("/"))
-}
-
-fn opens(operators: &Operators, sent: &Hash) -> bool {
-    operators.bearer(sent).is_some() || operators.spend(sent)
 }
 
 fn to(place: &'static str) -> Response {

@@ -27,6 +27,11 @@ impl Hash {
         self.0.ct_eq(&other.0).into()
     }
 
+    /// The same for a hash that a store keeps.
+    pub(crate) fn is_hash(&self, kept: &[u8; 32]) -> bool {
+        self.is(&Self(*kept))
+    }
+
     pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -53,11 +58,61 @@ impl fmt::Debug for Hash {
     }
 }
 
+/// What somebody sent as a token. The text itself is not kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    hash: Hash,
+    start: Hash,
+    whole: bool,
+}
+
+/// How many characters are the beginning of a token, by which wrong ones are counted: our prefix and eight digits.
+const START: usize = PREFIX.len() + 8;
+
+impl Sent {
+    pub(crate) fn of(text: &str) -> Self {
+        let start = text.char_indices().nth(START).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+        Self { hash: Hash::of(text), start: Hash::of(start), whole: is_whole(text) }
+    }
+
+    pub(crate) const fn hash(&self) -> &Hash {
+        &self.hash
+    }
+
+    /// The beginning, as a hash: what wrong tokens are counted by.
+    pub(crate) const fn start(&self) -> [u8; 32] {
+        self.start.0
+    }
+
+    /// Whether it looks like a token of ours, down to its checksum. One that does not is in no list.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.whole
+    }
+}
+
+fn is_whole(text: &str) -> bool {
+    let Some((digits, checksum)) = text.strip_prefix(PREFIX).and_then(|rest| rest.split_at_checked(64))
+    else {
+        return false;
+    };
+    checksum == format!("{:08x}", crc32fast::hash(digits.as_bytes()))
+}
+
+/// A token that nobody has seen yet.
+pub(crate) struct Fresh {
+    /// What its holder sends.
+    pub(crate) token: String,
+    /// What is kept of it.
+    pub(crate) hash: Hash,
+}
+
 /// A fresh token: 256 bits from the operating system, with a checksum behind them that tells a mistyped one from a wrong one.
-pub(crate) fn fresh_token() -> Result<String, rand::rand_core::OsError> {
+pub(crate) fn fresh_token() -> Result<Fresh, rand::rand_core::OsError> {
     let digits = hex(&random::<32>()?);
     let checksum = crc32fast::hash(digits.as_bytes());
-    Ok(format!("{PREFIX}{digits}{checksum:08x}"))
+    let token = format!("{PREFIX}{digits}{checksum:08x}");
+    let hash = Hash::of(&token);
+    Ok(Fresh { token, hash })
 }
 
 /// A fresh one-time code: 128 bits are enough for some minutes.
@@ -84,7 +139,7 @@ mod tests {
 
     #[test]
     fn tokens_differ_carry_their_checksum_and_hashes_read_back_without_telling() {
-        let [a, b] = [fresh_token().unwrap(), fresh_token().unwrap()];
+        let [a, b] = [fresh_token().unwrap().token, fresh_token().unwrap().token];
         assert_ne!(a, b);
         let (digits, checksum) = a.strip_prefix("rdo_").unwrap().split_at(64);
         assert_eq!(format!("{:08x}", crc32fast::hash(digits.as_bytes())), checksum);
@@ -97,5 +152,22 @@ mod tests {
             assert!(Hash::from_kept(bad).is_none(), "{bad}");
         }
         assert_eq!(fresh_code().unwrap().len(), 32);
+    }
+
+    #[test]
+    fn what_is_sent_is_known_by_its_look_and_counted_by_its_beginning() {
+        let Fresh { token, hash } = fresh_token().unwrap();
+        let sent = Sent::of(&token);
+        assert!(sent.is_whole() && sent.hash().is(&hash));
+        let (head, tail) = token.split_at(40);
+        let typo = format!("{head}{}{}", if tail.starts_with('0') { '1' } else { '0' }, &tail[1..]);
+        for wrong in [typo.as_str(), head, "", "rdo_", &"é".repeat(76), &format!("rdo_{}", "é".repeat(36))]
+        {
+            assert!(!Sent::of(wrong).is_whole(), "{wrong}");
+        }
+        assert_eq!(Sent::of(&typo).start(), sent.start());
+        assert_ne!(Sent::of("rdo_00000000").start(), Sent::of("rdo_00000001").start());
+        let printed = format!("{sent:?}");
+        assert!(!printed.contains(&token[4..12]), "{printed}");
     }
 }

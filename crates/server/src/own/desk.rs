@@ -14,7 +14,7 @@ use crate::operator::Operator;
 use crate::refusal::Refusal;
 
 /// Who acts, and why.
-fn by(operator: Operator, reason: Option<String>) -> By {
+pub(super) fn by(operator: Operator, reason: Option<String>) -> By {
     let by = By::new(operator.name());
     match reason {
         Some(reason) => by.because(reason),

@@ -11,6 +11,7 @@ mod documents;
 mod intake;
 mod overview;
 mod owned;
+mod tokens;
 
 use redrive_convert::Pdf;
 use redrive_engine::{AuditReport, Engine, Enqueue, Failure, Input};

@@ -23,6 +23,7 @@ pub(super) enum Place {
     Workers,
     Intake,
     Audit,
+    Tokens,
     Failures,
     Docs,
 }
@@ -36,6 +37,7 @@ const DESK: &[Desk] = &[
     Desk::always(Place::Workers, "/workers", "Workers"),
     Desk { place: Place::Intake, href: "/intake", text: "Intake", there: |viewer| viewer.intake },
     Desk::always(Place::Audit, "/audit", "Audit"),
+    Desk::always(Place::Tokens, "/tokens", "Tokens"),
 ];
 
 /// One of them.

@@ -20,7 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::banner;
 use crate::app::App;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{Session, token_ends};
 use crate::upload::is_active;
 
 /// Between two messages about the same thing.
@@ -79,9 +79,10 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Until nobody listens, the feed drops us (who listens comes back), or the server stops.
+    /// Until nobody listens, the feed drops us (who listens comes back), an operator's token is taken back, or the server stops.
     async fn run(self, mut coming: mpsc::Receiver<std::sync::Arc<redrive_store::Event>>) {
         let mut stopping = self.app.stopping();
+        let mut token_ends = std::pin::pin!(token_ends(&self.app, &self.session));
         let mut tick = tokio::time::interval(PACE);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut jobs, mut banner) = (self.jobs().await, banner::signature(&self.app).await);
@@ -92,6 +93,7 @@ impl Watcher {
         loop {
             tokio::select! {
                 _ = stopping.wait_for(|stop| *stop) => return,
+                () = &mut token_ends => return,
                 () = self.sender.closed() => return,
                 event = coming.recv() => match event {
                     None => return,

@@ -19,11 +19,11 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use redrive_model::{Code, Owner};
-use redrive_store::{SessionKey, SessionLife};
+use redrive_store::{Scope, SessionKey, SessionLife, SessionRow};
 use tokio::sync::OnceCell;
 
 use crate::app::App;
-use crate::operator::{self, Hash, Operator};
+use crate::operator::{self, Operator, Sent};
 use crate::pages::Viewer;
 use crate::peer::Peer;
 use crate::rates::too_often;
@@ -83,11 +83,16 @@ impl Session {
     }
 
     /// Who the audit trail says did it.
-    pub(crate) fn actor(&self) -> &str {
+    pub(crate) fn actor(&self) -> String {
         match self.operator {
             Some(operator) => operator.name(),
-            None => self.owner.as_str(),
+            None => self.owner.as_str().to_owned(),
         }
+    }
+
+    /// The operator whose session it is, if it is one's.
+    pub(crate) const fn operator(&self) -> Option<Operator> {
+        self.operator
     }
 
     /// Whose jobs these are.
@@ -105,6 +110,47 @@ fn owner(name: String) -> Result<Owner, Refusal> {
     Owner::new(name).map_err(|_| Refusal::new(Code::SystemInternal, "A session has no owner."))
 }
 
+/// What a route needs of an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// At least this scope.
+    pub(crate) scope: Scope,
+    /// Nobody else may use it.
+    pub(crate) operators_only: bool,
+}
+
+impl Need {
+    fn refused(self, operator: Operator) -> Refusal {
+        operator::too_small(operator.scope(), self.scope)
+    }
+}
+
+/// Tells the visit what the route needs. It comes before everything that asks who it is.
+pub(crate) async fn need(State(need): State<Need>, request: Request, next: Next) -> Response {
+    if let Some(visit) = request.extensions().get::<Visit>() {
+        visit.needs(need);
+    }
+    next.run(request).await
+}
+
+/// Is done when the token that an operator's session depends on opens nothing more; never for others. For connections that stay open.
+pub(crate) async fn token_ends(app: &App, session: &Session) {
+    let Some(token) = session.operator().and_then(Operator::token) else {
+        return std::future::pending().await;
+    };
+    let mut revoked = app.operators().hear_revoked();
+    loop {
+        // Another server may have taken it back, and nobody tells when one expires.
+        let _ = tokio::time::timeout(app.limits().stream_heartbeat, revoked.changed()).await;
+        match app.desk().token(token).await {
+            Ok(Some(row)) if Operator::with(&row, false).is_some() => {}
+            Ok(Some(_) | None) => return,
+            // A store that is away says nothing about tokens.
+            Err(_) => {}
+        }
+    }
+}
+
 /// One request's session, found out at most once.
 #[derive(Debug, Clone)]
 pub(crate) struct Visit(Arc<Inner>);
@@ -114,7 +160,11 @@ struct Inner {
     from: IpAddr,
     offered: Option<SessionKey>,
     /// The token that it was sent with.
-    token: Option<Hash>,
+    token: Option<Sent>,
+    /// What the route needs.
+    need: OnceLock<Need>,
+    /// An operator was found.
+    was_operator: OnceLock<()>,
     /// What a browser that has signed in brings.
     signed_in: Option<SessionKey>,
     known: OnceCell<Option<Session>>,
@@ -135,7 +185,9 @@ impl Visit {
         let known = self.0.known.get_or_try_init(|| async {
             let operator = self.find_operator(app).await?;
             let own = match self.0.offered {
-                Some(key) if lives(app, key, app.limits().session).await? => Some(Session::of(key)?),
+                Some(key) if lives(app, key, app.limits().session).await?.is_some() => {
+                    Some(Session::of(key)?)
+                }
                 Some(_) | None => None,
             };
             match operator {
@@ -157,9 +209,9 @@ impl Visit {
         claims && self.operator(app).await.is_ok_and(|operator| operator.is_some())
     }
 
-    /// Whether it turned out on the way that an operator asks.
+    /// Whether it turned out on the way that an operator asks, also one who may not do that.
     fn was_operator(&self) -> bool {
-        self.0.known.get().and_then(Option::as_ref).is_some_and(Session::is_operator)
+        self.0.was_operator.get().is_some()
     }
 
     async fn find_operator(&self, app: &App) -> Result<Option<Operator>, Refusal> {
@@ -167,15 +219,43 @@ impl Visit {
             // One who has been wrong too often is not even looked at.
             let wrong = &app.meters().wrong_keys;
             wrong.check(&self.0.from).map_err(too_often)?;
-            if let Some(operator) = app.operators().bearer(token) {
-                return Ok(Some(operator));
+            if let Some(operator) = operator::bearer(app, token).await? {
+                let _ = self.0.was_operator.set(());
+                let need = self.need();
+                let enough = operator.scope().covers(need.scope);
+                return if enough { Ok(Some(operator)) } else { Err(need.refused(operator)) };
             }
-            wrong.take(&self.0.from, 1.0).map_err(too_often)?;
+            app.meters().wrong_key(self.0.from, token)?;
             tracing::warn!(event = "operator.refused", address = %self.0.from, "a wrong token");
             return Err(operator::needed());
         }
         let Some(key) = self.0.signed_in else { return Ok(None) };
-        Ok(lives(app, key, app.limits().operator_session).await?.then_some(Operator::SIGNED_IN))
+        let Some(row) = lives(app, key, app.limits().operator_session).await? else { return Ok(None) };
+        let operator = match row.token {
+            None => Some(Operator::SIGNED_IN),
+            Some(token) => operator::signed_in_with(app, token).await?,
+        };
+        if operator.is_some() {
+            let _ = self.0.was_operator.set(());
+        }
+        let need = self.need();
+        match operator {
+            Some(operator) if !operator.scope().covers(need.scope) => match need.operators_only {
+                true => Err(need.refused(operator)),
+                // A person who may only look as an operator may still do what anybody may with their own.
+                false => Ok(None),
+            },
+            operator => Ok(operator),
+        }
+    }
+
+    /// Says what the route needs, before anybody asks who it is.
+    pub(crate) fn needs(&self, need: Need) {
+        let _ = self.0.need.set(need);
+    }
+
+    fn need(&self) -> Need {
+        self.0.need.get().copied().unwrap_or(Need { scope: Scope::Read, operators_only: false })
     }
 
     /// The operator's cookie goes with this answer.
@@ -235,12 +315,12 @@ impl Visit {
 }
 
 /// Whether a session lives; when it was last seen is noted now and then.
-async fn lives(app: &App, key: SessionKey, life: SessionLife) -> Result<bool, Refusal> {
-    let Some(row) = app.desk().session(key, life).await? else { return Ok(false) };
+async fn lives(app: &App, key: SessionKey, life: SessionLife) -> Result<Option<SessionRow>, Refusal> {
+    let Some(row) = app.desk().session(key, life).await? else { return Ok(None) };
     if row.unseen >= app.limits().seen_every {
         app.desk().touch_session(key).await?;
     }
-    Ok(true)
+    Ok(Some(row))
 }
 
 /// Makes the visit of each request, and sets its cookies.
@@ -252,6 +332,8 @@ pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Ne
         from: peer.0,
         offered: jar.secret(headers).map(|secret| secret.key()),
         token: operator::sent_token(headers),
+        need: OnceLock::new(),
+        was_operator: OnceLock::new(),
         signed_in: signed_in.map(|secret| app.operators().session_key(&secret)),
         known: OnceCell::new(),
         fresh: OnceCell::new(),

@@ -19,6 +19,8 @@ pub(crate) enum Mood {
     Fine,
     /// A refusal of the file.
     Refuses,
+    /// A refusal of the file, with words of the test.
+    Shouts,
     /// It says nothing until the mood is another one.
     Silent,
 }
@@ -61,6 +63,12 @@ impl FakeGateway {
         self.shared.mood.send_replace(mood);
     }
 
+    /// Refuses each file from now on, with these words.
+    pub(crate) fn shouts(&self, words: String) {
+        self.makes(words);
+        self.mood(Mood::Shouts);
+    }
+
     /// What it makes from now on.
     pub(crate) fn makes(&self, xml: String) {
         *self.shared.result.lock().unwrap() = xml;
@@ -79,6 +87,10 @@ async fn process(State(shared): State<Shared>, body: Body) -> Response {
     let mood = *mood.wait_for(|mood| *mood != Mood::Silent).await.unwrap();
     match mood {
         Mood::Fine | Mood::Silent => shared.result.lock().unwrap().clone().into_response(),
+        Mood::Shouts => {
+            let words = shared.result.lock().unwrap().clone();
+            (StatusCode::BAD_REQUEST, [("content-type", "application/problem+json")], words).into_response()
+        }
         Mood::Refuses => (
             StatusCode::BAD_REQUEST,
             [("content-type", "application/problem+json")],

@@ -11,7 +11,7 @@ use crate::client::{Answer, Client};
 use crate::gateway::Mood;
 use crate::world::{TOKEN, World, pdf};
 
-async fn sign_in(client: &mut Client, key: &str) -> Answer {
+pub(crate) async fn sign_in(client: &mut Client, key: &str) -> Answer {
     let request = client
         .request("POST", "/sign-in")
         .header("content-type", "application/x-www-form-urlencoded")
@@ -20,7 +20,7 @@ async fn sign_in(client: &mut Client, key: &str) -> Answer {
     client.send(request).await
 }
 
-fn cookies(answer: &Answer) -> Vec<String> {
+pub(crate) fn cookies(answer: &Answer) -> Vec<String> {
     let all = answer.headers.get_all("set-cookie").iter();
     all.map(|value| value.to_str().unwrap().to_owned()).collect()
 }

@@ -7,7 +7,7 @@ use crate::gateway::Mood;
 use crate::world::{World, pdf};
 
 /// What the owner of a complete job gets.
-const OWNER: &[(&str, &str, u16)] = &[
+pub(crate) const OWNER: &[(&str, &str, u16)] = &[
     ("GET", "/api/jobs/{id}", 200),
     ("GET", "/api/jobs/{id}/attempts", 200),
     ("GET", "/api/jobs/{id}/events", 200),
@@ -67,6 +67,12 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("PUT", "/api/notifications", Access::Operator),
     ("POST", "/api/notifications", Access::Operator),
     ("DELETE", "/api/notifications", Access::Operator),
+    ("GET", "/api/tokens", Access::Operator),
+    ("POST", "/api/tokens", Access::Operator),
+    ("POST", "/api/tokens/{id}/revoke", Access::Operator),
+    ("GET", "/tokens", Access::Operator),
+    ("POST", "/tokens", Access::Operator),
+    ("POST", "/tokens/{id}", Access::Operator),
     ("GET", "/dead", Access::Operator),
     ("GET", "/dead/{fingerprint}", Access::Operator),
     ("POST", "/dead/{fingerprint}", Access::Operator),
@@ -132,6 +138,10 @@ const OTHERS: &[(&str, &str, Access)] = &[
 
 /// What an operator gets who says nothing more, where that is not 200.
 const SAID_NOTHING: &[(&str, &str, u16)] = &[
+    ("POST", "/api/tokens", 400),
+    ("POST", "/api/tokens/{id}/revoke", 404),
+    ("POST", "/tokens", 400),
+    ("POST", "/tokens/{id}", 404),
     ("PUT", "/api/notifications", 400),
     ("POST", "/api/notifications", 400),
     ("DELETE", "/api/notifications", 400),

@@ -28,6 +28,7 @@ pub mod retry;
 pub mod session;
 pub mod shape;
 pub mod targets;
+pub mod token;
 pub mod told;
 pub mod unique;
 pub mod waiting;

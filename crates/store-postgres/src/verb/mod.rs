@@ -14,3 +14,4 @@ pub(crate) mod minutes;
 pub(crate) mod purge;
 pub(crate) mod session;
 pub(crate) mod targets;
+pub(crate) mod token;

@@ -28,7 +28,8 @@ pub(crate) async fn find(
     let read = |r: PgRow| {
         let seen_at = row::at(&r, 1)?;
         let unseen = instant::between(seen_at, row::at(&r, 2)?);
-        Ok(SessionRow { created_at: row::at(&r, 0)?, seen_at, unseen })
+        let token = row::opt_checked(&r, 3, str::parse)?;
+        Ok(SessionRow { created_at: row::at(&r, 0)?, seen_at, unseen, token })
     };
     found.map(read).transpose()
 }

@@ -19,7 +19,8 @@ pub(crate) fn session(
     find(conn, sql::SESSION, values, |row| {
         let seen_at = row::at(row, 1)?;
         let unseen = instant::between(seen_at, now);
-        Ok(SessionRow { created_at: row::at(row, 0)?, seen_at, unseen })
+        let token = row::opt_checked(row, 2, str::parse)?;
+        Ok(SessionRow { created_at: row::at(row, 0)?, seen_at, unseen, token })
     })
 }
 

@@ -1,1 +1,1 @@
-SELECT created_at, seen_at FROM sessions WHERE key = ?1 AND seen_at > ?2 AND created_at > ?3
+SELECT created_at, seen_at, token FROM sessions WHERE key = ?1 AND seen_at > ?2 AND created_at > ?3

@@ -15,3 +15,4 @@ pub(crate) mod record;
 pub(crate) mod session;
 pub(crate) mod success;
 pub(crate) mod targets;
+pub(crate) mod token;

@@ -1,4 +1,4 @@
-//! What operators look at, and do by plain forms: everything at a glance, failures by their cause, replays, targets, workers, the trail.
+//! What operators look at, and do by plain forms: everything at a glance, failures by their cause, replays, targets, workers, the trail, tokens.
 
 mod breakers;
 mod chart;
@@ -10,6 +10,7 @@ mod overview;
 mod panels;
 mod replaying;
 mod replays;
+mod tokens;
 mod trail;
 mod turns;
 mod workers;
@@ -21,6 +22,7 @@ pub(super) use letters::change as change_letter;
 pub(super) use many::{ask_cancel, ask_replay, cancel as cancel_many, offers, replay as replay_many};
 pub(super) use overview::page as overview;
 pub(super) use replays::{change as change_replay, list as replays, one as one_replay};
+pub(super) use tokens::{make as make_token, page as tokens, revoke as revoke_token};
 pub(super) use trail::page as trail;
 pub(super) use workers::{change as change_worker, page as workers};
 

@@ -11,6 +11,6 @@ mod live;
 mod many;
 mod overview;
 mod problem;
-mod reader;
+pub(crate) mod reader;
 mod shell;
 mod upload;

@@ -1,0 +1,132 @@
+//! An operator: how the door knows them, what they may do, and how the audit trail calls them.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use redrive_model::Code;
+use redrive_store::{Scope, Standing, TokenId, TokenName, TokenRow};
+
+use super::Sent;
+use crate::app::App;
+use crate::refusal::Refusal;
+use crate::session::Visit;
+
+/// One who may see every job, and what else they may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Operator {
+    by: By,
+    scope: Scope,
+}
+
+/// How they came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// With the lasting token.
+    Lasting,
+    /// With the local token of this start.
+    Local,
+    /// By a browser that has signed in with a code or the lasting token.
+    SignedIn,
+    /// With a token of the list; perhaps by a browser that has signed in with it.
+    Token { id: TokenId, name: TokenName, signed_in: bool },
+}
+
+impl Operator {
+    /// One with the lasting token.
+    pub(super) const LASTING: Self = Self { by: By::Lasting, scope: Scope::Admin };
+    /// One with the local token.
+    pub(super) const LOCAL: Self = Self { by: By::Local, scope: Scope::Admin };
+    /// One whose browser has signed in.
+    pub(crate) const SIGNED_IN: Self = Self { by: By::SignedIn, scope: Scope::Admin };
+
+    /// One with a token of the list, while it is good.
+    pub(crate) fn with(row: &TokenRow, signed_in: bool) -> Option<Self> {
+        match row.standing {
+            Standing::Good => {
+                Some(Self { by: By::Token { id: row.id, name: row.name, signed_in }, scope: row.scope })
+            }
+            Standing::Expired | Standing::Revoked => None,
+        }
+    }
+
+    /// How the audit trail calls them: by the name and the id of a token, never by the token.
+    pub(crate) fn name(self) -> String {
+        match self.by {
+            By::Lasting => "operator (token)".to_owned(),
+            By::Local => "operator (local)".to_owned(),
+            By::SignedIn => "operator (signed in)".to_owned(),
+            By::Token { id, name, signed_in: false } => format!("token {} ({id})", name.as_str()),
+            By::Token { id, name, signed_in: true } => format!("token {} ({id}), signed in", name.as_str()),
+        }
+    }
+
+    /// What they may do.
+    pub(crate) const fn scope(self) -> Scope {
+        self.scope
+    }
+
+    /// The token of the list that all of this depends on.
+    pub(crate) const fn token(self) -> Option<TokenId> {
+        match self.by {
+            By::Token { id, .. } => Some(id),
+            By::Lasting | By::Local | By::SignedIn => None,
+        }
+    }
+}
+
+/// Whose token this is. What is no token of ours by its look is not looked for.
+pub(crate) async fn bearer(app: &App, sent: &Sent) -> Result<Option<Operator>, Refusal> {
+    if let Some(operator) = app.operators().bearer(sent.hash()) {
+        return Ok(Some(operator));
+    }
+    if !sent.is_whole() {
+        return Ok(None);
+    }
+    let found = app.desk().token(TokenId::of(sent.hash().as_bytes())).await?;
+    // The row was found by the beginning of its hash; all of it is compared, in the same time wherever it differs.
+    let Some(row) = found.filter(|row| sent.hash().is_hash(&row.hash)) else { return Ok(None) };
+    let operator = Operator::with(&row, false);
+    if operator.is_some() {
+        used(app, &row).await;
+    }
+    Ok(operator)
+}
+
+/// Whose browser this is, when it signed in with a token of the list.
+pub(crate) async fn signed_in_with(app: &App, token: TokenId) -> Result<Option<Operator>, Refusal> {
+    let Some(row) = app.desk().token(token).await? else { return Ok(None) };
+    let operator = Operator::with(&row, true);
+    if operator.is_some() {
+        used(app, &row).await;
+    }
+    Ok(operator)
+}
+
+/// Notes now and then that a token was used. That it cannot be noted is no reason to refuse anybody.
+async fn used(app: &App, row: &TokenRow) {
+    if row.unused.is_some_and(|unused| unused < app.limits().seen_every) {
+        return;
+    }
+    if let Err(refusal) = app.desk().touch_token(row.id).await {
+        tracing::warn!(event = "operator.use_not_noted", token = %row.id, code = refusal.code());
+    }
+}
+
+/// The one answer for a token that is wrong, expired or taken back, and for none.
+pub(crate) fn needed() -> Refusal {
+    Refusal::new(Code::AuthRequired, "Send Authorization: Bearer TOKEN, or sign in at /sign-in.")
+}
+
+/// The answer to one whose scope does not suffice.
+pub(crate) fn too_small(has: Scope, needed: Scope) -> Refusal {
+    Refusal::new(Code::AuthScope, format!("Your token has the scope {has}; this needs the scope {needed}."))
+}
+
+/// An operator; everybody else is refused. What the route needs was looked at on the way.
+impl FromRequestParts<App> for Operator {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let visit = Visit::from_request_parts(parts, app).await?;
+        visit.operator(app).await?.ok_or_else(needed)
+    }
+}

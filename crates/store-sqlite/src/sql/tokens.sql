@@ -1,0 +1,1 @@
+SELECT id, name, scope, hash, made_at, made_by, expires_at, revoked_at, used_at FROM tokens ORDER BY made_at DESC, id LIMIT ?1
