@@ -17,11 +17,16 @@ use crate::{counting, sameness, settings, store, wiring};
 
 pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
     let values = settings::read(shared, flags, Usual::Info)?;
-    signals::run(|stopped| serve(&values, stopped))
+    signals::run(|stopped| serve(&values, |_| (), stopped))
 }
 
+/// Serves until it is told to stop. As soon as it listens, `up` is told how to reach it.
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
+pub(crate) async fn serve(
+    values: &Values,
+    up: impl FnOnce(ServerFile),
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Stop> {
     let place = settings::place(values)?;
     let serving = Serving::read(values)?;
     let address = serving.listen;
@@ -55,7 +60,8 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     let outside = serving.public_url.as_ref().map_or(url.as_str(), |url| url.as_str().trim_end_matches('/'));
     // Whoever reads the first line finds the file.
     let token = operators.local_token().map_err(no_operators)?;
-    let _file = ServerFile { url: url.clone(), token, pid: std::process::id() }.write(&place.data_dir)?;
+    let here = ServerFile { url: url.clone(), token, pid: std::process::id() };
+    let _file = here.write(&place.data_dir)?;
     println!("redrive listening on http://{}", listener.local_addr()?);
     println!("data     {}", place.data_dir.display());
     println!("store    {}", store::describe(&place));
@@ -73,6 +79,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     let minutes = CODE_LIFE.as_secs() / 60;
     println!("sign in  {outside}/sign-in?code={code}  (for operators; works once, for {minutes} minutes)");
     println!("token    {token_words}");
+    up(here);
     let running = engine.start();
     let app = App::new(AppParts {
         engine: engine.clone(),

@@ -75,7 +75,15 @@ impl Values {
         environment: Environment,
         named: Option<&Path>,
     ) -> Self {
-        let read = file::read(named);
+        Self::of(flags, environment, file::read(named))
+    }
+
+    /// These and nothing else: neither the environment nor a file is asked.
+    pub(crate) fn only(given: &[(&'static str, String)]) -> Self {
+        Self::of(given, Environment::default(), file::Read::default())
+    }
+
+    fn of(flags: &[(&'static str, String)], environment: Environment, read: file::Read) -> Self {
         let mut warnings = Vec::new();
         for (name, _) in &environment.variables {
             if let Some(meant) = near::slip(name) {

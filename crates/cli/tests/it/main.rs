@@ -13,6 +13,7 @@ mod bench;
 mod config;
 mod convert;
 mod dead;
+mod demo;
 mod desk;
 mod digest;
 mod disk;
