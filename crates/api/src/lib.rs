@@ -18,6 +18,7 @@ mod list;
 mod mapping;
 mod problem;
 mod replay;
+mod settings;
 mod status;
 mod trail;
 
@@ -50,5 +51,6 @@ pub use list::{JobList, ListQuery, PageQuery};
 pub use mapping::Mapping;
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
+pub use settings::{Examination, Finding, FindingLevel, ProxyPool, Setting, SettingList};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use trail::{Attempt, Event, Explanation, Step};
