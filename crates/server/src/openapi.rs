@@ -79,6 +79,9 @@ use crate::routes::{Access, RouteInfo};
         crate::intake::documents::one,
         crate::intake::documents::report,
         crate::intake::documents::newest_report,
+        crate::settings::list,
+        crate::settings::findings,
+        crate::settings::examine,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -222,8 +225,11 @@ mod tests {
             let removes = (method, path) == (&Method::DELETE, "/api/notifications");
             // A server may have no folder or bucket of people.
             let place = path.starts_with("/api/intake") || path == "/api/failure-records";
+            // Or no doctor.
+            let doctor = path == "/api/doctor";
             let named = own
                 || place
+                || doctor
                 || removes
                 || of_operators && !path.ends_with("/hold")
                 || (method, path) == (&Method::POST, "/api/replays");

@@ -1,12 +1,14 @@
 //! `redrive serve`: store, engine, files and the HTTP side in one process, until it is told to stop.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
-use redrive_server::{App, AppParts, CODE_LIFE, FetchParts, Operators};
+use redrive_server::{App, AppParts, CODE_LIFE, Examine, FetchParts, Operators, SettingsParts};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::args::Shared;
+use crate::doctor::examine;
 use crate::exit::{Exit, Stop};
 use crate::local::{Lock, ServerFile};
 use crate::logs::Usual;
@@ -97,6 +99,7 @@ pub(crate) async fn serve(
         public_url: serving.public_url,
         operators,
         limits: serving.limits,
+        settings: SettingsParts { list: settings::listed(values), examine: Some(doctor(values)) },
     });
     let counting = metrics.serve(counted, engine, app.disk().clone(), until(stopped.clone()));
     let serving =
@@ -108,6 +111,15 @@ pub(crate) async fn serve(
     };
     tokio::join!(serving, working, counting);
     Ok(())
+}
+
+/// The doctor, for operators who look at the server's pages.
+fn doctor(values: &Values) -> Examine {
+    let values = Arc::new(values.clone());
+    Arc::new(move || {
+        let values = values.clone();
+        Box::pin(async move { examine(&values).await })
+    })
 }
 
 /// An address at which a program on this machine finds us.

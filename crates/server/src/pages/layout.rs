@@ -22,6 +22,7 @@ pub(super) enum Place {
     Workers,
     Intake,
     Audit,
+    Settings,
     Failures,
     Docs,
 }
@@ -34,6 +35,7 @@ const DESK: &[Desk] = &[
     Desk::always(Place::Workers, "/workers", "Workers"),
     Desk { place: Place::Intake, href: "/intake", text: "Intake", there: |viewer| viewer.intake },
     Desk::always(Place::Audit, "/audit", "Audit"),
+    Desk::always(Place::Settings, "/settings", "Settings"),
 ];
 
 /// One of them.

@@ -25,6 +25,7 @@ mod preview;
 mod problem;
 mod remarks;
 mod row;
+mod settings;
 mod sign_in;
 mod timeline;
 mod upload;
@@ -94,6 +95,8 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/workers", Operator, look, get(desk::workers)),
         Row::new(Method::POST, "/workers/{id}", Operator, act, post(desk::change_worker)),
         Row::new(Method::GET, "/audit", Operator, look, get(desk::trail)),
+        Row::new(Method::GET, "/settings", Operator, look, get(settings::page)),
+        Row::new(Method::POST, "/settings", Operator, act, post(settings::examine)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
         Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),

@@ -24,6 +24,7 @@ mod ownership;
 mod pages;
 mod place;
 mod sessions;
+mod settings;
 mod status;
 mod stream;
 mod upload;

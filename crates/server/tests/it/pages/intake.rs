@@ -177,7 +177,7 @@ async fn failures_are_found_by_whole_days() {
 }
 
 /// What operators find in the navigation.
-const DESK: [&str; 6] = ["/dead", "/replays", "/breakers", "/workers", "/intake", "/audit"];
+const DESK: [&str; 7] = ["/dead", "/replays", "/breakers", "/workers", "/intake", "/audit", "/settings"];
 
 #[tokio::test]
 async fn operators_find_their_pages_from_everywhere_and_others_see_no_such_link() {

@@ -9,6 +9,6 @@ mod job;
 mod list;
 mod live;
 mod problem;
-mod reader;
+pub(crate) mod reader;
 mod shell;
 mod upload;
