@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const target = process.env.CARGO_TARGET_DIR ?? fileURLToPath(new URL("../../target", import.meta.url));
-const binary = process.env.REDRIVE_BIN ?? join(target, "debug/redrive");
+export const binary = process.env.REDRIVE_BIN ?? join(target, "debug/redrive");
 
 export class Server {
     #process;

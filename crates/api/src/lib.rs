@@ -20,6 +20,7 @@ mod mapping;
 mod overview;
 mod problem;
 mod replay;
+mod settings;
 mod status;
 mod token;
 mod trail;
@@ -57,6 +58,7 @@ pub use overview::{
 };
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
 pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
+pub use settings::{Examination, Finding, FindingLevel, ProxyPool, Setting, SettingList};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use token::{MadeToken, NewToken, Token, TokenList};
 pub use trail::{Attempt, Event, Explanation, Step};

@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Migrate(Flags<STORE>),
     /// Measure the engine on this machine, on databases that are made for it and removed
     Bench(Bench),
+    /// Run everything in a folder that is thrown away, with a gateway that misbehaves on schedule, to look at
+    Demo(Demo),
     /// Look at everything here, and say what is wrong and what to do about it
     Doctor(Doctor),
     /// Convert PDFs to XML, on its own or through a server that runs
@@ -292,6 +294,20 @@ pub(crate) struct Doctor {
     /// Print one JSON object per check
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Where the demo runs.
+#[derive(Debug, Group)]
+pub(crate) struct Demo {
+    /// Address to listen on; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Folder for everything; it must be empty, or that of an earlier demo [default: a new one, removed at the end]
+    #[arg(long, value_name = "FOLDER", visible_alias = "data")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// How many times as fast as usual everything happens
+    #[arg(long, hide = true, default_value_t = 1.0)]
+    pub(crate) speed: f64,
 }
 
 /// How to run the gateway.

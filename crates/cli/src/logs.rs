@@ -23,6 +23,8 @@ pub(crate) enum Usual {
     Warn,
     /// What tells of each failed job itself says it once.
     Reporting,
+    /// What tells its whole story itself logs nothing beside it.
+    Telling,
 }
 
 /// Begins to log, as the settings say. Only the first call counts.
@@ -33,11 +35,12 @@ pub(crate) fn start(values: &Values, usual: Usual) {
         (None, Usual::Info) => (LevelFilter::INFO, LevelFilter::INFO),
         (None, Usual::Warn) => (LevelFilter::WARN, LevelFilter::WARN),
         (None, Usual::Reporting) => (LevelFilter::WARN, LevelFilter::OFF),
+        (None, Usual::Telling) => (LevelFilter::OFF, LevelFilter::OFF),
     };
     let text = match values.text("LOG_FORMAT").as_deref() {
         Some(word) => word == "text",
         // Its lines stand between lines for people.
-        None => usual == Usual::Reporting || io::stderr().is_terminal(),
+        None => matches!(usual, Usual::Reporting | Usual::Telling) || io::stderr().is_terminal(),
     };
     // Other people's libraries speak only when something is odd.
     let filter = Targets::new()

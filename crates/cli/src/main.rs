@@ -6,6 +6,7 @@ mod builtin;
 mod command;
 mod convert;
 mod counting;
+mod demo;
 mod doctor;
 mod exit;
 mod fetch;
@@ -37,6 +38,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match args.command {
         Command::Serve(flags) => command::serve::run(shared, &flags),
         Command::Worker(flags) => command::worker::run(shared, &flags),
+        Command::Demo(demo) => command::demo::run(shared, &demo),
         Command::Doctor(doctor) => command::doctor::run(shared, &doctor),
         Command::Gateway(gateway) => command::gateway::run(shared, &gateway),
         Command::Migrate(flags) => command::migrate::run(shared, &flags),

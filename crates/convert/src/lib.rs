@@ -21,5 +21,5 @@ mod retention;
 pub use handler::{Convert, ConvertOptions};
 pub use input::{Pdf, result_key, source_key};
 pub use made::Made;
-pub use redrive_gateway_client::{Gateway, GatewayError, GatewayOptions, Mapping, TARGET};
+pub use redrive_gateway_client::{Ask, Gateway, GatewayError, GatewayOptions, Mapping, Outgoing, TARGET};
 pub use retention::{Kept, Retention, RetentionOptions};

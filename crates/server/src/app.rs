@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use redrive_api::SettingList;
 use redrive_blob::Blobs;
 use redrive_convert::Gateway;
 use redrive_engine::Engine;
@@ -25,6 +26,7 @@ use crate::own::Desk;
 use crate::pulse::Pulse;
 use crate::rates::Meters;
 use crate::session::Jar;
+use crate::settings::{SettingsParts, Surgery};
 use crate::sources::Sources;
 use crate::upload::Slots;
 
@@ -56,6 +58,8 @@ pub struct AppParts {
     pub operators: Operators,
     /// What clients may take.
     pub limits: Limits,
+    /// What the server runs with, and who examines it, to tell operators.
+    pub settings: SettingsParts,
 }
 
 /// The application. Clones are the same.
@@ -78,6 +82,8 @@ struct Inner {
     operators: Operators,
     public_url: Option<Url>,
     limits: Limits,
+    settings: SettingList,
+    surgery: Option<Surgery>,
     stopping: watch::Sender<bool>,
 }
 
@@ -105,6 +111,8 @@ impl App {
             results: parts.results,
             public_url: parts.public_url,
             limits,
+            settings: parts.settings.list,
+            surgery: parts.settings.examine.map(Surgery::new),
             stopping: watch::Sender::new(false),
         }))
     }
@@ -219,6 +227,16 @@ impl App {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    /// What it runs with.
+    pub(crate) fn settings(&self) -> &SettingList {
+        &self.0.settings
+    }
+
+    /// Where it is examined, if there is somebody who can.
+    pub(crate) fn surgery(&self) -> Option<&Surgery> {
+        self.0.surgery.as_ref()
     }
 
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {

@@ -38,6 +38,7 @@ mod refusal;
 mod request;
 mod routes;
 mod session;
+mod settings;
 mod sources;
 mod tokens;
 mod upload;
@@ -53,6 +54,7 @@ pub use openapi::openapi;
 pub use operator::{CODE_LIFE, MIN_TOKEN, Operators, OperatorsError};
 pub use prometheus::Metrics;
 pub use routes::{Access, RouteInfo, page_routes, routes};
+pub use settings::{Examine, SettingsParts};
 
 /// The accept loop's numbers.
 pub use redrive_door::Limits as DoorLimits;

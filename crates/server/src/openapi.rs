@@ -91,6 +91,9 @@ use redrive_store::Scope;
         crate::tokens::list,
         crate::tokens::make,
         crate::tokens::revoke,
+        crate::settings::list,
+        crate::settings::findings,
+        crate::settings::examine,
         crate::operator::sign_in::page,
         crate::operator::sign_in::enter,
         crate::operator::sign_in::leave,
@@ -251,8 +254,11 @@ mod tests {
             let removes = (method, path) == (&Method::DELETE, "/api/notifications");
             // A server may have no folder or bucket of people.
             let place = path.starts_with("/api/intake") || path == "/api/failure-records";
+            // Or no doctor.
+            let doctor = path == "/api/doctor";
             let named = own
                 || place
+                || doctor
                 || removes
                 || of_operators && !path.ends_with("/hold")
                 || path == "/api/failures/{code}"

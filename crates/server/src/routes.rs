@@ -15,7 +15,7 @@ use crate::rates::Kind;
 use crate::session::Need;
 use crate::{
     auditor, dead, deadline, digest, download, failures, feed, fetch, health, intake, jobs, mappings,
-    openapi, operator, pages, pulse, rates, session, tokens, upload, zip,
+    openapi, operator, pages, pulse, rates, session, settings, tokens, upload, zip,
 };
 
 /// The largest body of a request that has no file in it, in bytes.
@@ -172,6 +172,9 @@ fn table() -> Vec<Row> {
         slow(row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate))),
         row(Method::GET, "/api/audit", Operator, look, get(acts::list)),
         slow(row(Method::GET, "/api/auditor", Operator, look, get(auditor::look))),
+        row(Method::GET, "/api/settings", Operator, look, get(settings::list)),
+        row(Method::GET, "/api/doctor", Operator, look, get(settings::findings)),
+        row(Method::POST, "/api/doctor", Operator, act, post(settings::examine)),
         row(Method::POST, "/api/digest", Operator, act, post(digest::post)),
         row(Method::GET, "/api/deliveries", Operator, look, get(digest::deliveries)),
         row(Method::GET, "/api/notifications", Operator, look, get(digest::list)),

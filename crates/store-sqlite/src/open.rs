@@ -92,15 +92,23 @@ pub(crate) fn open_writer(place: Place<'_>, sync: Sync) -> Result<Connection, St
     Ok(conn)
 }
 
-/// Opens a connection that only reads. The schema must be there already.
+/// Opens a connection that only reads. The schema must be there already, and none of an older version.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let conn = Connection::open_with_flags(path, flags).map_err(|e| cannot_open(path, e))?;
     pragmas(&conn)?;
     keep(&conn, READER_KEEPS)?;
-    check_version(&conn)?;
+    if check_version(&conn)? < newest() {
+        let text = "the schema is older than this version: redrive migrate brings it up to date";
+        return Err(StoreError::Refused(text.into()));
+    }
     Ok(conn)
+}
+
+/// The schema of this version.
+fn newest() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
 /// Looks for damage. One clear line when there is some.
@@ -170,14 +178,13 @@ fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     } else {
         check_version(&tx)?
     };
-    let newest = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     for (minor, sql) in (1..).zip(MIGRATIONS) {
         if minor > done {
             tx.execute_batch(sql).map_err(store_error)?;
         }
     }
     // A newer minor that a later binary wrote stays: it only added things.
-    tx.pragma_update(None, "user_version", EPOCH * 1_000 + done.max(newest)).map_err(store_error)?;
+    tx.pragma_update(None, "user_version", EPOCH * 1_000 + done.max(newest())).map_err(store_error)?;
     tx.commit().map_err(store_error)
 }
 

@@ -4,8 +4,6 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use serde::Serialize;
-
 use crate::args::{Config, Shared};
 use crate::exit::{Exit, Stop};
 use crate::say;
@@ -20,50 +18,23 @@ pub(crate) fn run(shared: &Shared, config: &Config) -> Result<(), Stop> {
     }
 }
 
-/// One line of `config show --json`.
-#[derive(Debug, Serialize)]
-struct Line {
-    name: &'static str,
-    value: Option<String>,
-    origin: &'static str,
-    /// More about the origin: file and line.
-    at: Option<String>,
-    default: Option<&'static str>,
-    secret: bool,
-    used: bool,
-    about: &'static str,
-}
-
 fn show(values: &Values, json: bool) -> Result<(), Stop> {
-    let mut lines = Vec::new();
-    for setting in settings() {
-        let origin = values.origin(setting.name);
-        lines.push(Line {
-            name: setting.name,
-            value: values.shown(setting),
-            origin: origin.word(),
-            at: (origin.word() == "file").then(|| origin.to_string()),
-            default: Some(setting.default).filter(|default| !default.is_empty()),
-            secret: setting.secret,
-            used: setting.used != 0,
-            about: setting.about,
-        });
-    }
-    for line in &lines {
+    let list = settings::listed(values);
+    for line in &list.settings {
         if json {
             say::json(line)?;
         } else {
             let value = line.value.as_deref().unwrap_or("-");
-            let origin = line.at.as_deref().unwrap_or(line.origin);
+            let origin = line.at.as_deref().unwrap_or(&line.origin);
             let idle = if line.used { "" } else { ", not used yet" };
             say::line(&format!("{:<33} {value:<28} {origin}{idle}", line.name))?;
         }
     }
     if !json {
-        for (name, pool) in values.pools() {
+        for pool in &list.proxy_pools {
             let fallbacks = pool.fallbacks.join(", ");
             let then = if fallbacks.is_empty() { String::new() } else { format!(", then {fallbacks}") };
-            say::line(&format!("[proxy_pools] {name:<19} {} proxies{then}", pool.proxies.len()))?;
+            say::line(&format!("[proxy_pools] {:<19} {} proxies{then}", pool.name, pool.proxies))?;
         }
     }
     values.check(Use::MAX)

@@ -1,7 +1,9 @@
 //! `redrive doctor`: looks at everything, says what is wrong and what to do.
 
+use redrive_api::FindingLevel;
+
 use crate::args::{Doctor, Shared};
-use crate::doctor::{Level, examine};
+use crate::doctor::examine;
 use crate::exit::{Exit, Stop};
 use crate::logs::{self, Usual};
 use crate::settings;
@@ -15,10 +17,10 @@ pub(crate) fn run(shared: &Shared, flags: &Doctor) -> Result<(), Stop> {
     for finding in &found {
         match flags.json {
             true => println!("{}", serde_json::to_string(finding).unwrap_or_default()),
-            false => println!("{}", finding.line()),
+            false => println!("{}", finding),
         }
     }
-    match found.iter().filter(|finding| finding.level == Level::Bad).count() {
+    match found.iter().filter(|finding| finding.level == FindingLevel::Bad).count() {
         0 => Ok(()),
         bad => Err(Stop::new(Exit::Failed, format!("{bad} of {} checks found something wrong", found.len()))),
     }

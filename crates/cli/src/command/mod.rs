@@ -6,6 +6,7 @@ pub(crate) mod breakers;
 pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod dead;
+pub(crate) mod demo;
 pub(crate) mod digest;
 pub(crate) mod doctor;
 pub(crate) mod explain;

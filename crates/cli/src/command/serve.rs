@@ -1,13 +1,15 @@
 //! `redrive serve`: store, engine, files and the HTTP side in one process, until it is told to stop.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use redrive_engine::Engine;
-use redrive_server::{App, AppParts, CODE_LIFE, FetchParts, MIN_TOKEN, Operators};
+use redrive_server::{App, AppParts, CODE_LIFE, Examine, FetchParts, MIN_TOKEN, Operators, SettingsParts};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::args::Shared;
+use crate::doctor::examine;
 use crate::exit::{Exit, Stop};
 use crate::local::{Lock, ServerFile};
 use crate::logs::Usual;
@@ -18,11 +20,16 @@ use crate::{counting, sameness, settings, store, wiring};
 
 pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
     let values = settings::read(shared, flags, Usual::Info)?;
-    signals::run(|stopped| serve(&values, stopped))
+    signals::run(|stopped| serve(&values, |_| (), stopped))
 }
 
+/// Serves until it is told to stop. As soon as it listens, `up` is told how to reach it.
 #[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
-async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
+pub(crate) async fn serve(
+    values: &Values,
+    up: impl FnOnce(ServerFile),
+    stopped: watch::Receiver<bool>,
+) -> Result<(), Stop> {
     let place = settings::place(values)?;
     let serving = Serving::read(values)?;
     let address = serving.listen;
@@ -57,7 +64,8 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     let outside = serving.public_url.as_ref().map_or(url.as_str(), |url| url.as_str().trim_end_matches('/'));
     // Whoever reads the first line finds the file.
     let token = operators.local_token().map_err(no_operators)?;
-    let _file = ServerFile { url: url.clone(), token, pid: std::process::id() }.write(&place.data_dir)?;
+    let here = ServerFile { url: url.clone(), token, pid: std::process::id() };
+    let _file = here.write(&place.data_dir)?;
     println!("redrive listening on http://{}", listener.local_addr()?);
     println!("data     {}", place.data_dir.display());
     println!("store    {}", store::describe(&place));
@@ -75,6 +83,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
     let minutes = CODE_LIFE.as_secs() / 60;
     println!("sign in  {outside}/sign-in?code={code}  (for operators; works once, for {minutes} minutes)");
     println!("token    {token_words}");
+    up(here);
     let running = engine.start();
     let app = App::new(AppParts {
         engine: engine.clone(),
@@ -92,6 +101,7 @@ async fn serve(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), St
         public_url: serving.public_url,
         operators,
         limits: serving.limits,
+        settings: SettingsParts { list: settings::listed(values), examine: Some(doctor(values)) },
     });
     let counting = metrics.serve(counted, engine, app.disk().clone(), until(stopped.clone()));
     let serving =
@@ -119,6 +129,15 @@ async fn refuse_unguarded(engine: &Engine, address: SocketAddr, given: Option<&s
         address.port()
     );
     Err(Stop::new(Exit::Usage, text))
+}
+
+/// The doctor, for operators who look at the server's pages.
+fn doctor(values: &Values) -> Examine {
+    let values = Arc::new(values.clone());
+    Arc::new(move || {
+        let values = values.clone();
+        Box::pin(async move { examine(&values).await })
+    })
 }
 
 /// An address at which a program on this machine finds us.

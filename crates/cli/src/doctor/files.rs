@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use redrive_api::Finding;
 use redrive_blob::{BlobError, Blobs, Key, Location};
 use redrive_convert::{Made, Pdf};
 use redrive_engine::{Engine, Input};
 use redrive_model::{State, WorkloadName};
 use redrive_store::{JobFilter, JobRow, PageRequest, Payload};
 
-use super::Finding;
-use crate::settings::{Place, Serving, Values};
-use crate::wiring;
+use crate::settings::{Serving, Values};
 
 /// The newest so many jobs are looked at.
 const MOST: usize = 20_000;
@@ -28,17 +27,12 @@ struct Missing {
     spare: usize,
 }
 
-pub(super) async fn examine(
-    engine: &Engine,
-    place: &Place,
-    values: &Values,
-    serving: &Serving,
-) -> Vec<Finding> {
+pub(super) async fn examine(engine: &Engine, values: &Values, serving: &Serving) -> Vec<Finding> {
     let mut found = Vec::new();
-    let sources = open(&serving.uploads, place, values, &mut found).await;
-    let results = open(&serving.results, place, values, &mut found).await;
+    let sources = open(&serving.uploads, values, &mut found).await;
+    let results = open(&serving.results, values, &mut found).await;
     let (Some(sources), Some(results)) = (sources, results) else { return found };
-    match walk(engine, &*sources, &*results).await {
+    match walk(engine, &*sources.0, &*results.0).await {
         Ok(missing) => found.push(missing.finding()),
         Err(why) => found.push(Finding::bad("files", why, "See whether database and files can be reached.")),
     }
@@ -48,10 +42,9 @@ pub(super) async fn examine(
 /// A place that is there. One that is not is never made by looking.
 async fn open(
     location: &Location,
-    place: &Place,
     values: &Values,
     found: &mut Vec<Finding>,
-) -> Option<Arc<dyn Blobs>> {
+) -> Option<(Arc<dyn Blobs>, tempfile::TempDir)> {
     if let Location::Folder(folder) = location
         && !Path::exists(folder)
     {
@@ -59,14 +52,10 @@ async fn open(
         found.push(Finding::bad("files", format!("{} does not exist", folder.display()), next));
         return None;
     }
-    match wiring::open(location, place, values).await {
+    match super::places::open_ours(location, values).await {
         Ok(opened) => Some(opened),
-        Err(stop) => {
-            found.push(Finding::bad(
-                "files",
-                stop.message(),
-                "See whether it can be reached with these settings.",
-            ));
+        Err(why) => {
+            found.push(Finding::bad("files", why, "See whether it can be reached with these settings."));
             None
         }
     }

@@ -1,39 +1,56 @@
 //! The jobs: none invisible, none stuck behind something that people have forgotten.
 
-use redrive_engine::Engine;
+use redrive_api::Finding;
+use redrive_engine::{Engine, LEASE_OVERDUE, Violation};
 use redrive_store::DeadFilter;
-
-use super::Finding;
 
 /// So many violations are told; the rest is a number.
 const TOLD: usize = 5;
 
 pub(super) async fn examine(engine: &Engine) -> Vec<Finding> {
-    let mut found = vec![audit(engine).await];
+    let mut found = audit(engine).await;
     found.extend(breakers(engine).await);
     found.extend(workers(engine).await);
     found.extend(dead(engine).await);
     found
 }
 
-async fn audit(engine: &Engine) -> Finding {
+/// What the auditor says. A lease that nobody takes back is told apart: that is how it is while no worker runs.
+async fn audit(engine: &Engine) -> Vec<Finding> {
     let report = match engine.audit().await {
         Ok(report) => report,
-        Err(error) => return Finding::bad("jobs", error.to_string(), "See whether the database is up."),
+        Err(error) => {
+            return vec![Finding::bad("jobs", error.to_string(), "See whether the database is up.")];
+        }
     };
-    if report.is_clean() {
+    let (stuck, wrong): (Vec<&Violation>, Vec<&Violation>) =
+        report.violations.iter().partition(|violation| violation.what == LEASE_OVERDUE);
+    let jobs = if wrong.is_empty() {
         let moved = if report.moved { "; they moved meanwhile, so counters were not compared" } else { "" };
-        return Finding::good("jobs", format!("{} looked at, each in exactly one place{moved}", report.jobs));
-    }
-    let told = report.violations.iter().take(TOLD).map(|violation| match violation.job {
+        Finding::good("jobs", format!("{} looked at, each in exactly one place{moved}", report.jobs))
+    } else {
+        let next = "Please report this with the output of redrive doctor --json: it should not be possible.";
+        Finding::bad("jobs", told(&wrong), next)
+    };
+    let leases = if stuck.is_empty() {
+        Finding::good("leases", "none has run out unnoticed")
+    } else {
+        let what = format!("{} ran out long ago: {}", stuck.len(), told(&stuck));
+        let next = "Start redrive serve or redrive worker: it takes them back within seconds. If one runs, see its log: it may have no connection to the database.";
+        Finding::bad("leases", what, next)
+    };
+    vec![jobs, leases]
+}
+
+fn told(violations: &[&Violation]) -> String {
+    let one = |violation: &&Violation| match violation.job {
         Some(job) => format!("{job}: {}", violation.what),
         None => violation.what.clone(),
-    });
-    let told: Vec<String> = told.collect();
-    let more = report.violations.len().saturating_sub(TOLD);
+    };
+    let named: Vec<String> = violations.iter().take(TOLD).map(one).collect();
+    let more = violations.len().saturating_sub(TOLD);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let next = "Please report this with the output of redrive doctor --json: it should not be possible.";
-    Finding::bad("jobs", format!("{}{more}", told.join("; ")), next)
+    format!("{}{more}", named.join("; "))
 }
 
 async fn breakers(engine: &Engine) -> Vec<Finding> {

@@ -1,17 +1,22 @@
-//! What is wrong here, and what to do about it. It only looks: beside a server that runs, on either database.
+//! What is wrong here, and what to do about it, beside a server that runs and without one, on either database.
+//!
+//! It changes nothing that is anybody's: what it writes is one object of its own in each place, which it removes again. A folder that is not
+//! there is never made by looking.
 
 mod files;
-mod finding;
 mod jobs;
-mod surroundings;
+mod machine;
+mod mail;
+mod places;
+mod proxies;
+mod targets;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use redrive_api::Finding;
 use redrive_engine::{Engine, Options};
 use redrive_store::Store;
-
-pub(crate) use finding::{Finding, Level};
 
 use crate::settings::table::Use;
 use crate::settings::{self, Place, Serving, StoreUrl, Values};
@@ -30,18 +35,20 @@ pub(crate) async fn examine(values: &Values) -> Vec<Finding> {
             return vec![Finding::bad("settings", stop.message(), "Correct the setting.")];
         }
     };
-    let mut found = vec![Finding::good("settings", "all can be used")];
-    found.extend(surroundings::folder(&place.data_dir));
-    found.push(surroundings::server(&place.data_dir).await);
-    found.extend(surroundings::room(&place.data_dir, &serving));
-    found.push(surroundings::gateway(&serving).await);
-    found.extend(surroundings::intake(&serving));
+    let mut found = machine::settings(values);
+    found.extend(machine::folder(&place.data_dir));
+    found.push(machine::server(&place.data_dir).await);
+    found.extend(machine::room(&place.data_dir, &serving));
+    found.extend(places::examine(values, &serving).await);
+    found.push(targets::gateway(&serving).await);
+    found.extend(proxies::examine(values).await);
+    found.extend(mail::examine(&serving).await);
     let Some(store) = reachable(&place, &mut found).await else { return found };
     let options = Options { lease_ttl: serving.work.lease_ttl, ..Options::default() };
     match Engine::new(store.clone(), options).await {
         Ok(engine) => {
             found.extend(jobs::examine(&engine).await);
-            found.extend(files::examine(&engine, &place, values, &serving).await);
+            found.extend(files::examine(&engine, values, &serving).await);
         }
         Err(error) => found.push(Finding::bad("store", error.to_string(), "See whether the database is up.")),
     }
@@ -62,7 +69,7 @@ async fn reachable(place: &Place, found: &mut Vec<Finding>) -> Option<Arc<dyn St
     match store::look(place).await {
         Ok(store) => {
             found.push(Finding::good("store", format!("{words} answers, and its schema fits")));
-            found.extend(surroundings::clock(&*store, place).await);
+            found.push(machine::clock(&*store).await);
             Some(store)
         }
         Err(stop) => {

@@ -7,6 +7,7 @@ mod file;
 mod flags;
 mod intaking;
 mod kind;
+mod listed;
 mod near;
 mod serving;
 pub(crate) mod table;
@@ -25,6 +26,7 @@ pub(crate) use fetching::Fetching;
 pub(crate) use file::{FILE, lower};
 pub(crate) use flags::Flags;
 pub(crate) use intaking::Intaking;
+pub(crate) use listed::listed;
 pub(crate) use serving::{Serving, Work, max_result, max_upload};
 use values::Origin;
 pub(crate) use values::Values;
@@ -70,7 +72,7 @@ impl fmt::Debug for Secret {
 }
 
 /// The process's environment.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
 }

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use jiff::tz::TimeZone;
 use redrive_blob::Location;
 use redrive_fetch::PoolOptions;
+use redrive_model::redact;
 use redrive_model::schedule::Schedule;
 use url::Url;
 
@@ -47,18 +48,20 @@ impl fmt::Display for Origin {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Given {
     text: String,
     origin: Origin,
 }
 
 /// All settings as they are.
+#[derive(Clone)]
 pub(crate) struct Values {
     given: BTreeMap<&'static str, Given>,
     problems: Vec<String>,
     warnings: Vec<String>,
     pools: BTreeMap<String, PoolOptions>,
+    file: Option<PathBuf>,
     environment: Environment,
 }
 
@@ -75,7 +78,15 @@ impl Values {
         environment: Environment,
         named: Option<&Path>,
     ) -> Self {
-        let read = file::read(named);
+        Self::of(flags, environment, file::read(named))
+    }
+
+    /// These and nothing else: neither the environment nor a file is asked.
+    pub(crate) fn only(given: &[(&'static str, String)]) -> Self {
+        Self::of(given, Environment::default(), file::Read::default())
+    }
+
+    fn of(flags: &[(&'static str, String)], environment: Environment, read: file::Read) -> Self {
         let mut warnings = Vec::new();
         for (name, _) in &environment.variables {
             if let Some(meant) = near::slip(name) {
@@ -107,7 +118,7 @@ impl Values {
                 warnings.push(format!("{} ({origin}) is not used yet", setting.name));
             }
         }
-        Self { given, problems: read.problems, warnings, pools: read.pools, environment }
+        Self { given, problems: read.problems, warnings, pools: read.pools, file: read.path, environment }
     }
 
     /// What is worth a warning and stops nothing.
@@ -137,6 +148,18 @@ impl Values {
     /// Where the value of this setting came from.
     pub(crate) fn origin(&self, name: &str) -> Origin {
         self.given.get(name).map_or(Origin::Default, |given| given.origin.clone())
+    }
+
+    /// The file, when it holds a secret: a masked setting, a URL with a password, proxies.
+    pub(crate) fn file_with_secrets(&self) -> Option<&Path> {
+        let hides = |setting: &&Setting| {
+            self.given.get(setting.name).is_some_and(|given| {
+                matches!(given.origin, Origin::File { .. })
+                    && (setting.secret || redact::redact(&given.text) != given.text)
+            })
+        };
+        let secret = !self.pools.is_empty() || settings().find(hides).is_some();
+        self.file.as_deref().filter(|_| secret)
     }
 
     /// The value in force; nothing when it is unset.
@@ -277,6 +300,21 @@ mod tests {
         assert_eq!(of("CIRCUIT_WINDOW"), ("9".to_owned(), "file"));
         assert_eq!(of("DATA_DIR"), ("redrive-data".to_owned(), "default"));
         assert_eq!(of("UPLOADS_DIR"), ("redrive-data/uploads".to_owned(), "default"));
+    }
+
+    #[test]
+    fn a_file_is_told_when_it_holds_a_secret_and_not_otherwise() {
+        for (file, holds) in [
+            ("listen = '127.0.0.1:1'\n", false),
+            ("database_url = 'postgres://h/d'\n", false),
+            ("database_url = 'postgres://u:p@h/d'\n", true),
+            ("operator_token = 'x'\n", true),
+            ("[proxy_pools]\neu = ['http://u:p@h:1']\n", true),
+        ] {
+            assert_eq!(values(&[], &[], file).file_with_secrets().is_some(), holds, "{file}");
+        }
+        let elsewhere = values(&[], &[("OPERATOR_TOKEN", "x")], "listen = '127.0.0.1:1'\n");
+        assert!(elsewhere.file_with_secrets().is_none(), "the environment is no file");
     }
 
     #[test]

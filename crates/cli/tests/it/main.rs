@@ -15,6 +15,7 @@ mod canary;
 mod config;
 mod convert;
 mod dead;
+mod demo;
 mod desk;
 mod digest;
 mod disk;

@@ -13,6 +13,9 @@ const MOST: usize = 1_000;
 /// A lease that ran out so many lease times ago should have been taken back.
 const OVERDUE_LEASES: u32 = 3;
 
+/// What is said of a lease that ran out and that nobody has taken back: so it is while no worker runs.
+pub const LEASE_OVERDUE: &str = "its lease ran out long ago and nobody has taken it back";
+
 /// Where a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
@@ -112,7 +115,7 @@ impl Engine {
             State::Processing => {
                 let bound = self.options().lease_ttl.saturating_mul(OVERDUE_LEASES) + self.options().sweep();
                 if row.lease_expires_at.is_some_and(|end| instant::between(end, now) > bound) {
-                    report.wrong(Some(row.id), "its lease ran out long ago and nobody has taken it back");
+                    report.wrong(Some(row.id), LEASE_OVERDUE);
                 }
             }
             State::Queued => {

@@ -9,7 +9,7 @@ mod measure;
 mod replay;
 mod simulate;
 
-pub use auditor::{AuditReport, Place, Violation};
+pub use auditor::{AuditReport, LEASE_OVERDUE, Place, Violation};
 pub use bulk::BulkCancelled;
 pub use explain::{Explanation, Past};
 pub use health::{PermanentHealth, ReaderHealth};

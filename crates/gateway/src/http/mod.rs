@@ -63,6 +63,17 @@ pub async fn serve(
     settings: Settings,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    serve_behind(listener, settings, |gateway| gateway, shutdown).await
+}
+
+/// The same, with something of the caller's around all routes: what stands there sees each request first, and may answer in the
+/// gateway's place.
+pub async fn serve_behind(
+    listener: TcpListener,
+    settings: Settings,
+    around: impl FnOnce(Router) -> Router,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     tempfile::tempfile_in(&settings.cage.temp_dir)?;
     let gateway = Arc::new(Gateway::new(&settings));
     // The first conversion says at once whether children can be started and are filtered.
@@ -78,7 +89,7 @@ pub async fn serve(
         shutdown.await;
         gateway.gate.stop();
     };
-    redrive_door::serve(listener, router(Arc::clone(&gateway)), settings.limits, stop).await;
+    redrive_door::serve(listener, around(router(Arc::clone(&gateway))), settings.limits, stop).await;
     first.abort();
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lettre::message::Mailbox;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
-use lettre::transport::smtp::commands::{Data, Mail as MailFrom, Rcpt};
+use lettre::transport::smtp::commands::{Data, Mail as MailFrom, Noop, Rcpt};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailParameter};
 use redrive_model::Code;
 
@@ -52,6 +52,27 @@ impl Mailer {
         // It has the mail, whatever it says now.
         let _ = tokio::time::timeout(GOODBYE, connection.quit()).await;
         Ok(sent)
+    }
+
+    /// Greets the server, encrypts and signs in as a mail would, and asks it for nothing. No mail is sent.
+    ///
+    /// # Errors
+    ///
+    /// What a mail would meet on the same way; see [`Mailer::send`].
+    pub async fn check(&self) -> Result<(), MailError> {
+        let mut step = Step::Connect;
+        let within = self.settings.timeout;
+        let greeting = async {
+            let mut connection = self.connect(&mut step).await?;
+            connection.command(Noop).await.map_err(|error| MailError::of(step, &error))?;
+            Ok(connection)
+        };
+        let mut connection = match tokio::time::timeout(within, greeting).await {
+            Ok(greeted) => greeted?,
+            Err(_) => return Err(MailError::late(step, within)),
+        };
+        let _ = tokio::time::timeout(GOODBYE, connection.quit()).await;
+        Ok(())
     }
 
     async fn talk(&self, mail: &Ready, step: &mut Step) -> Result<(Sent, AsyncSmtpConnection), MailError> {

@@ -23,6 +23,7 @@ pub(super) enum Place {
     Workers,
     Intake,
     Audit,
+    Settings,
     Tokens,
     Failures,
     Docs,
@@ -38,6 +39,7 @@ const DESK: &[Desk] = &[
     Desk { place: Place::Intake, href: "/intake", text: "Intake", there: |viewer| viewer.intake },
     Desk::always(Place::Audit, "/audit", "Audit"),
     Desk::always(Place::Tokens, "/tokens", "Tokens"),
+    Desk::always(Place::Settings, "/settings", "Settings"),
 ];
 
 /// One of them.

@@ -25,6 +25,7 @@ mod preview;
 mod problem;
 mod remarks;
 mod row;
+mod settings;
 mod sign_in;
 mod timeline;
 mod upload;
@@ -102,6 +103,8 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/tokens", Operator, look, get(desk::tokens)).admin(),
         Row::new(Method::POST, "/tokens", Operator, act, post(desk::make_token)).admin(),
         Row::new(Method::POST, "/tokens/{id}", Operator, act, post(desk::revoke_token)).admin(),
+        Row::new(Method::GET, "/settings", Operator, look, get(settings::page)),
+        Row::new(Method::POST, "/settings", Operator, act, post(settings::examine)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
         Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),

@@ -27,6 +27,7 @@ mod pages;
 mod place;
 mod scopes;
 mod sessions;
+mod settings;
 mod status;
 mod stream;
 mod tokens;

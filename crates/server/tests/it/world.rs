@@ -13,7 +13,7 @@ use redrive_fetch::{
 use redrive_intake::digest::{DigestOptions, Digests, Post};
 use redrive_model::backoff::Backoff;
 use redrive_model::breaker::Mode;
-use redrive_server::{App, AppParts, DoorLimits, FetchParts, IntakeParts, Limits, Operators};
+use redrive_server::{App, AppParts, DoorLimits, FetchParts, IntakeParts, Limits, Operators, SettingsParts};
 use redrive_store::intake::IntakeStore;
 use redrive_store_sqlite::SqliteStore;
 use tokio::net::TcpListener;
@@ -58,6 +58,7 @@ pub(crate) struct Setup {
     pub(crate) pools: Arc<redrive_fetch::Pools>,
     pub(crate) manifest_limits: ManifestLimits,
     pub(crate) manifest_seam: Arc<dyn redrive_blob::Seam>,
+    pub(crate) settings: SettingsParts,
 }
 
 /// The server and everything behind it.
@@ -93,6 +94,7 @@ impl World {
             pools: Arc::default(),
             manifest_limits: ManifestLimits::default(),
             manifest_seam: Arc::new(redrive_blob::Seamless),
+            settings: crate::settings::healthy(),
         };
         change(&mut setup);
         let folder = tempfile::tempdir().unwrap();
@@ -175,6 +177,7 @@ impl World {
             operators: operators.clone(),
             public_url: setup.public_url.map(|url| Url::parse(url).unwrap()),
             limits: setup.limits,
+            settings: setup.settings,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -12,7 +12,7 @@ const MANY: usize = 20;
 
 /// Where the S3 server of the tests is.
 #[expect(clippy::disallowed_methods, reason = "the test script says here where its server is")]
-fn moto() -> Option<String> {
+pub(crate) fn moto() -> Option<String> {
     let url = std::env::var("REDRIVE_TEST_MOTO").ok();
     if url.is_none() {
         println!("REDRIVE_TEST_MOTO is not set: run ./test, or start a server with scripts/moto.sh: skipped");

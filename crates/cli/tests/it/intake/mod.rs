@@ -4,6 +4,8 @@ mod bucket;
 mod folder;
 mod killed;
 
+pub(crate) use bucket::moto;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -177,8 +177,8 @@ async fn failures_are_found_by_whole_days() {
 }
 
 /// What operators find in the navigation.
-const DESK: [&str; 8] =
-    ["/overview", "/dead", "/replays", "/breakers", "/workers", "/intake", "/audit", "/tokens"];
+const DESK: [&str; 9] =
+    ["/overview", "/dead", "/replays", "/breakers", "/workers", "/intake", "/audit", "/tokens", "/settings"];
 
 #[tokio::test]
 async fn operators_find_their_pages_from_everywhere_and_others_see_no_such_link() {
