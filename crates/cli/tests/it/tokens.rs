@@ -1,6 +1,8 @@
 //! Tokens from the command line, a server that others can reach, and what a command line never holds.
 
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::jobs::ask;
 use crate::postgres::Database;
@@ -69,7 +71,15 @@ fn a_server_that_others_can_reach_has_a_token_first() {
     let data = dir.path().to_str().unwrap();
     for address in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
         let mut command = redrive(&["serve", "--listen", address, "--data-dir", data]);
-        let output = command.env("METRICS_LISTEN", "127.0.0.1:0").output().unwrap();
+        command.env("METRICS_LISTEN", "127.0.0.1:0").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // One that starts all the same shall not keep the test waiting, nor stay.
+        let until = Instant::now() + Duration::from_secs(30);
+        while child.try_wait().unwrap().is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{address}: {said}");
         assert!(said.contains("OPERATOR_TOKEN") && said.contains("127.0.0.1"), "{said}");

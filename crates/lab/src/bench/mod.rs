@@ -4,6 +4,7 @@
 //! the same schema; the barest side only claims and deletes. Figures are medians of several rounds, and each round runs both
 //! sides one after the other. The engine's own benchmark is `redrive bench`.
 
+pub mod crowd;
 pub mod fetch;
 pub mod intake;
 pub mod measure;
