@@ -1,5 +1,6 @@
 //! `redrive demo`: everything, with a gateway that misbehaves on schedule, in a folder that is thrown away.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -43,7 +44,9 @@ enum Folder {
 impl Folder {
     fn open(given: Option<&Path>) -> Result<Self, Stop> {
         let Some(folder) = given else {
-            let made = tempfile::Builder::new().prefix("redrive-demo-").tempdir();
+            // For its owner alone, like every data folder.
+            let private = PermissionsExt::from_mode(0o700);
+            let made = tempfile::Builder::new().prefix("redrive-demo-").permissions(private).tempdir();
             return made
                 .map(Self::Made)
                 .map_err(|error| Stop::new(Exit::Failed, format!("cannot make a folder: {error}")));
@@ -103,6 +106,11 @@ mod tests {
         let folder = Folder::open(None).unwrap();
         let path = folder.path().unwrap();
         assert!(path.is_dir() && !folder.kept());
+        assert_eq!(
+            path.metadata().unwrap().permissions().mode() & 0o777,
+            0o700,
+            "nobody else reads its tokens"
+        );
         drop(folder);
         assert!(!path.exists());
     }

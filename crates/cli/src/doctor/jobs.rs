@@ -93,6 +93,10 @@ async fn dead(engine: &Engine) -> Option<Finding> {
     let open = engine.store().count_dead(DeadFilter::default()).await.ok()?;
     (open > 0).then(|| {
         let what = format!("{open} dead letters wait for somebody");
-        Finding::note("dead", what, "Look at the failed jobs, mend the cause, then retry them.")
+        Finding::note(
+            "dead",
+            what,
+            "Look at them by cause (redrive groups list, or the page /dead), mend it, then replay them.",
+        )
     })
 }

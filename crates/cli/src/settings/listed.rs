@@ -44,7 +44,6 @@ mod tests {
     use super::super::{Environment, settings};
     use super::*;
 
-    /// Also covers: L2.
     #[test]
     fn no_secret_is_listed_wherever_it_was_said() {
         let folder = tempfile::tempdir().unwrap();

@@ -178,7 +178,12 @@ fn mark() -> Markup {
 
 /// What happened · what we do · what you can do. What happened is left out where the heading says it.
 pub(super) fn sentences(code: Code, happened: Option<&str>) -> Markup {
-    let entry = code.public().entry();
+    exactly(code.public(), happened)
+}
+
+/// The same in the words of this very code, for operators: an inner one says what they can do.
+pub(super) fn exactly(code: Code, happened: Option<&str>) -> Markup {
+    let entry = code.entry();
     html! {
         dl.sentences {
             @if let Some(text) = happened { div { dt { "What happened" } dd { (text) } } }

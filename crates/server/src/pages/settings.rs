@@ -128,6 +128,15 @@ fn settings(list: &SettingList) -> Markup {
     }
 }
 
+/// Words in which names stand between marks, as the documentation has them.
+fn marked(text: &str) -> Markup {
+    html! {
+        @for (n, part) in text.split('`').enumerate() {
+            @if n % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 fn row(setting: &Setting) -> Markup {
     let from = match setting.origin.as_str() {
         "flag" => "flag",
@@ -137,11 +146,11 @@ fn row(setting: &Setting) -> Markup {
     };
     html! {
         tr {
-            th scope="row" { code { (setting.name) } p.fine { (setting.about) } }
+            th scope="row" { code { (setting.name) } p.fine { (marked(&setting.about)) } }
             td {
                 @match (&setting.value, &setting.unset) {
                     (Some(value), _) => { bdi { code { (value) } } }
-                    (None, Some(unset)) => { span.fine { "unset: " (unset) } }
+                    (None, Some(unset)) => { span.fine { "unset: " (marked(unset)) } }
                     (None, None) => { span.fine { "unset" } }
                 }
             }

@@ -20,7 +20,7 @@ fn setting(name: &str, section: &str, value: Option<&str>, origin: &str) -> Sett
         default: None,
         secret: false,
         used: true,
-        about: format!("about {name}"),
+        about: format!("about `{name}`"),
     }
 }
 
@@ -72,6 +72,11 @@ async fn settings_are_shown_with_where_they_came_from() {
     ]) {
         assert!(row.contains(says), "{says:?}: {rows:?}");
     }
+    assert_eq!(
+        text(page.all("#settings tbody th .fine")[0]),
+        "about DATA_DIR",
+        "marks are no part of the words"
+    );
     assert!(page.text("#doctor").contains("It has not looked since this server was started."));
 }
 

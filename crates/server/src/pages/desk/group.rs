@@ -12,7 +12,7 @@ use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_store::{DeadFilter, DeadRow, DeadState, Page, PageRequest};
 
-use super::super::layout::{Place, Shell, sentences};
+use super::super::layout::{Place, Shell, exactly};
 use super::super::viewer::Viewer;
 use super::super::words::{number, time};
 use super::replaying::{Typed, dialog};
@@ -103,7 +103,7 @@ async fn show(
             p.how { (words::state(&group.state)) span.fine { a href={ "/failures/" (group.code) } { (group.code) } } }
             (acts(&group))
         }
-        @if let Some(code) = code { section.explain.is-bad aria-label="What it means" { (sentences(code, Some(&group.message))) } }
+        @if let Some(code) = code { section.explain.is-bad aria-label="What it means" { (exactly(code, Some(&group.message))) } }
         dl.facts {
             div { dt { "Kind of job" } dd { (group.workload) } }
             @if let Some(target) = &group.target { div { dt { "Blamed on" } dd { bdi { (target) } } } }

@@ -21,6 +21,12 @@ async fn from_the_cause_to_a_replay_that_is_done() {
     let cause = cause(&mut operator).await;
     let page = visit(&mut operator, &cause).await;
     assert_eq!(page.text("#replay button"), "Replay 3 jobs");
+    let entry = redrive_model::Code::ParseError.entry();
+    assert!(
+        page.text(".sentences").contains(entry.what_you_can_do),
+        "in the words of the very code: {}",
+        page.text(".sentences")
+    );
     let typed: Vec<&str> =
         page.all("#replay input[type=number]").iter().map(|i| i.attr("value").unwrap()).collect();
     assert_eq!(typed, ["3", "5", "20"], "what is usual");
