@@ -7,8 +7,14 @@ use crate::problem::Problem;
 use crate::repo::Repo;
 
 /// Settings of the programs beside ours.
-const OTHERS: [&str; 5] =
-    ["RUSTUP_TOOLCHAIN", "POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD", "POSTGRES_INITDB_ARGS"];
+const OTHERS: [&str; 6] = [
+    "RUSTUP_TOOLCHAIN",
+    "POSTGRES_USER",
+    "POSTGRES_DB",
+    "POSTGRES_PASSWORD",
+    "POSTGRES_INITDB_ARGS",
+    "MALLOC_ARENA_MAX",
+];
 /// After a drain handlers are told, get a second, and are dropped.
 const AFTER: u64 = 2;
 

@@ -107,7 +107,7 @@ async fn used(app: &App, row: &TokenRow) {
         return;
     }
     if let Err(refusal) = app.desk().touch_token(row.id).await {
-        tracing::warn!(event = "operator.use_not_noted", token = %row.id, code = refusal.code());
+        tracing::warn!(event = "operator.use_not_noted", token = %row.id, error_code = refusal.code());
     }
 }
 
