@@ -75,12 +75,7 @@ async fn a_token_may_do_what_its_scope_says_and_nothing_more() {
             } else {
                 // Signing in without a key is refused, whoever asks.
                 assert!(answer.status != 401 || (method, path) == ("POST", "/sign-in"), "{who}");
-                assert!(
-                    !answer.text().contains("AUTH_SCOPE")
-                        || path.contains("failures")
-                        || path.contains("openapi"),
-                    "{who}"
-                );
+                assert!(answer.status != 403 || answer.code() != "AUTH_SCOPE", "{who}");
             }
         }
     }
