@@ -229,7 +229,8 @@ pub(crate) fn router(app: &App) -> Router<App> {
 mod tests {
     use super::*;
 
-    /// Streams, uploads and downloads are watched by the door, byte by byte; two of operators look at every job and take as long as that.
+    /// Streams, uploads and downloads are watched by the door, byte by byte; what operators do to or with every job
+    /// takes as long as that.
     const UNTIMED: &[(&str, &str)] = &[
         ("POST", "/api/upload"),
         ("POST", "/upload"),
@@ -243,6 +244,8 @@ mod tests {
         ("GET", "/api/dead-letters"),
         ("GET", "/api/intake/documents/{id}/report"),
         ("POST", "/api/simulate"),
+        ("POST", "/api/jobs/cancel"),
+        ("POST", "/jobs/cancel"),
         ("GET", "/api/auditor"),
     ];
 

@@ -40,7 +40,7 @@ const GUESSES: &[&str] = &[
     "/api",
     "/api/",
     "/api/metrics",
-    "/api/settings",
+    "/api/secrets",
     "/api/debug",
     "/graphql",
     "/swagger",
