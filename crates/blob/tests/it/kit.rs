@@ -89,7 +89,7 @@ impl Kit {
             return None;
         };
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let bucket = format!("b{}-{n}", std::process::id());
+        let bucket = format!("b{}-{n}", once());
         raw(reqwest::Method::PUT, &format!("{url}/{bucket}")).await;
         let home = tempfile::tempdir().unwrap();
         let s3 = S3::open(settings(&url, &bucket, home.path())).await.unwrap();
@@ -187,4 +187,9 @@ pub(crate) fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
         }
     }
     found
+}
+
+/// A word that no process had before: numbers of processes come again, and soon.
+pub(crate) fn once() -> String {
+    format!("{}-{}", std::process::id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_micros())
 }

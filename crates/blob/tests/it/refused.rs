@@ -338,7 +338,7 @@ async fn more_unfinished_uploads_than_a_page_are_found_behind_those_of_others() 
 async fn an_unfinished_multipart_upload_is_aborted_on_moto() {
     let Some(kit) = Kit::moto().await else { return };
     let url = crate::kit::var("REDRIVE_TEST_MOTO").unwrap();
-    let name = format!("unfinished{}", std::process::id());
+    let name = format!("unfinished{}", crate::kit::once());
     let bucket = format!("{url}/{name}");
     raw(reqwest::Method::PUT, &bucket).await;
     for key in ["pre/fix/dead", "elsewhere/alive"] {

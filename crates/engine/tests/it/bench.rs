@@ -85,7 +85,7 @@ impl Bench {
 async fn postgres() -> PostgresStore {
     let url = setting("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test");
     static NTH: AtomicUsize = AtomicUsize::new(0);
-    let schema = format!("engine_{}_{}", std::process::id(), NTH.fetch_add(1, Ordering::SeqCst));
+    let schema = format!("engine_{}_{}", once(), NTH.fetch_add(1, Ordering::SeqCst));
     redrive_store_postgres::Options::default().schema(&schema).unwrap().open(&url).await.unwrap()
 }
 
@@ -111,3 +111,8 @@ const _: fn() = || {
     fn is_store<T: Store>() {}
     is_store::<SqliteStore>();
 };
+
+/// A word that no process had before: numbers of processes come again, and soon.
+fn once() -> String {
+    format!("{}_{}", std::process::id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_micros())
+}

@@ -63,7 +63,7 @@ async fn stores() -> (Arc<dyn Store>, Arc<dyn IntakeStore>) {
     }
     let url = setting("REDRIVE_TEST_POSTGRES").expect("REDRIVE_TEST_POSTGRES is not set: run ./test");
     static NTH: AtomicUsize = AtomicUsize::new(0);
-    let schema = format!("intake_{}_{}", std::process::id(), NTH.fetch_add(1, Ordering::SeqCst));
+    let schema = format!("intake_{}_{}", once(), NTH.fetch_add(1, Ordering::SeqCst));
     let postgres = redrive_store_postgres::Options::default().schema(&schema).unwrap().open(&url).await;
     let postgres = Arc::new(postgres.unwrap());
     (postgres.clone(), postgres)
@@ -225,4 +225,9 @@ impl Bench {
         rows.reverse();
         rows
     }
+}
+
+/// A word that no process had before: numbers of processes come again, and soon.
+fn once() -> String {
+    format!("{}_{}", std::process::id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_micros())
 }

@@ -98,10 +98,11 @@ fn is_over(analysis: &Analysis) -> bool {
     analysis.failure.given_up && analysis.failure.code.is_retryable()
 }
 
-/// The registry's sentence, unless it promises a retry that is not coming.
+/// The registry's sentence, unless it promises a retry that is not coming, or denies those that were made.
 fn what_we_do(analysis: &Analysis) -> String {
     let failure = &analysis.failure;
-    if !is_over(analysis) {
+    let tried_again = failure.given_up && failure.attempts.len() > 1;
+    if !is_over(analysis) && !tried_again {
         return failure.code.entry().what_we_do.to_owned();
     }
     match failure.attempts.len() {

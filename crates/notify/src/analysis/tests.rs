@@ -341,16 +341,18 @@ fn lists_without_end_are_cut_and_say_so() {
 
 #[test]
 fn what_we_do_is_the_registrys_sentence_unless_retries_are_over() {
-    let does = |code: Code, given_up: bool| {
+    let does = |code: Code, given_up: bool, attempts: usize| {
         let mut analysis = analysis();
         (analysis.failure.code, analysis.failure.given_up) = (code, given_up);
+        analysis.failure.attempts.truncate(attempts);
         let lines = lines(&content(&document(&analysis).unwrap())["word/document.xml"]);
         let at = lines.iter().position(|line| line == "What we do").unwrap();
         lines[at + 1].clone()
     };
-    assert_eq!(does(Code::GwTimeout, false), Code::GwTimeout.entry().what_we_do);
-    assert_eq!(does(Code::GwTimeout, true), "We tried 4 times and gave up. The file is kept.");
-    assert_eq!(does(Code::ParseError, true), Code::ParseError.entry().what_we_do);
+    assert_eq!(does(Code::GwTimeout, false, 4), Code::GwTimeout.entry().what_we_do);
+    assert_eq!(does(Code::GwTimeout, true, 4), "We tried 4 times and gave up. The file is kept.");
+    assert_eq!(does(Code::ParseError, true, 4), "We tried 4 times and gave up. The file is kept.");
+    assert_eq!(does(Code::ParseError, true, 1), Code::ParseError.entry().what_we_do);
 }
 
 #[test]

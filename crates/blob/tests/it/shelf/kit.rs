@@ -127,7 +127,7 @@ impl Kit {
             println!("REDRIVE_TEST_MOTO is not set: skipped; run ./test");
             return None;
         };
-        let bucket = format!("shelf{}", std::process::id());
+        let bucket = format!("shelf{}", crate::kit::once());
         raw(reqwest::Method::PUT, &format!("{url}/{bucket}")).await;
         Some(Self::bucket(&url, &bucket, None).await)
     }

@@ -36,7 +36,7 @@ pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
     let mut stores: Vec<Arc<dyn Store>> = vec![Arc::new(sqlite)];
     if let Some(url) = setting("REDRIVE_TEST_POSTGRES") {
         static NTH: AtomicUsize = AtomicUsize::new(0);
-        let schema = format!("manifest_{}_{}", std::process::id(), NTH.fetch_add(1, Ordering::SeqCst));
+        let schema = format!("manifest_{}_{}", once(), NTH.fetch_add(1, Ordering::SeqCst));
         let postgres = redrive_store_postgres::Options::default().schema(&schema).unwrap().open(&url).await;
         stores.push(Arc::new(postgres.unwrap()));
     }
@@ -241,4 +241,9 @@ pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T 
         }
     };
     tokio::time::timeout(Duration::from_secs(60), asking).await.expect("it did not come")
+}
+
+/// A word that no process had before: numbers of processes come again, and soon.
+fn once() -> String {
+    format!("{}_{}", std::process::id(), std::time::UNIX_EPOCH.elapsed().unwrap().as_micros())
 }
