@@ -44,13 +44,13 @@ try {
     // The breaker is open, and jobs wait.
     await demo.says(/the breaker opens/);
     await page.waitForTimeout(3_000);
+    await picture("overview", "/overview");
     await picture("targets", "/breakers");
     // Nothing was replayed yet.
     await picture("cause", await link("/dead", "tbody tr", "GW_UNAUTHORIZED"), "#replay");
     await picture("causes", "/dead");
     await picture("job", await link("/jobs?status=failed", "tr[data-job]", "(recovered)"));
     await demo.says(/a replay of/);
-    await picture("overview", "/overview");
     await picture("intake", "/intake");
     await page.goto("/settings");
     await page.getByRole("button", { name: "Look at everything now" }).click();
