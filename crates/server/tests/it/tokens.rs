@@ -93,7 +93,10 @@ async fn when_a_token_was_used_is_not_written_for_every_request() {
     let first = used().await;
     assert!(first.is_some());
     for _ in 0..5 {
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        // A use that was noted would be noted with another time.
+        while world.engine.store().now().await.unwrap() <= first.unwrap() {
+            tokio::task::yield_now().await;
+        }
         robot.get("/api/audit").await;
     }
     assert_eq!(used().await, first);
@@ -163,7 +166,12 @@ async fn an_expired_token_opens_nothing() {
 /// A thousand guesses, of every kind that is wrong: first one answer for all, then one that looks at nothing.
 #[tokio::test]
 async fn a_thousand_guesses_learn_nothing() {
-    let world = World::with(|setup| setup.limits.rates.address_factor = 1_000.0).await;
+    let world = World::with(|setup| {
+        setup.limits.rates.address_factor = 1_000.0;
+        // However slow the machine is, no try comes back while it guesses.
+        setup.limits.rates.wrong_keys.per_second = 1e-4;
+    })
+    .await;
     let mut admin = world.operator();
     let (good, gone) = (made(&mut admin, "good", "read").await, made(&mut admin, "gone", "read").await);
     revoke(&mut admin, &gone.id).await;
@@ -189,7 +197,7 @@ async fn a_thousand_guesses_learn_nothing() {
             other => panic!("{guess}: {other}"),
         }
     }
-    assert!((5..=20).contains(&wrong.len()), "{} of 1000 were looked at", wrong.len());
+    assert_eq!(wrong.len(), 10, "so many of 1000 were looked at");
     for shapes in [&mut wrong, &mut often] {
         shapes.dedup();
         assert_eq!(shapes.len(), 1, "{shapes:?}");
