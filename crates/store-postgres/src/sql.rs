@@ -88,6 +88,8 @@ statements! {
     count_batch_failures
     dead
     dead_count
+    dead_count_groups
+    dead_count_letters
     dead_counts
     dead_list
     dead_of_job

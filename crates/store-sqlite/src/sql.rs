@@ -73,6 +73,8 @@ statements! {
     COMPLETE = "complete";
     DEAD = "dead";
     DEAD_COUNT = "dead_count";
+    DEAD_COUNT_GROUPS = "dead_count_groups";
+    DEAD_COUNT_LETTERS = "dead_count_letters";
     DEAD_LIST = "dead_list";
     DEAD_OF_JOB = "dead_of_job";
     DELETE_ATTEMPTS = "delete_attempts";

@@ -40,8 +40,8 @@ pub use minute::{FIRST_LOOK, KEEP_MINUTES, Latencies, MINUTES_READER, MinuteRow,
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
     AttemptRow, BatchFailures, BatchFilter, BatchRow, Behind, Counts, DeadCount, DeadFilter, DeadRow,
-    DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page, PageRequest,
-    StateCount,
+    DeadSource, DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page,
+    PageRequest, StateCount,
 };
 pub use retention::{Purge, Purged};
 pub use session::{MAX_OWNER_COUNT, SessionKey, SessionLife, SessionRow, ShownCount};

@@ -382,6 +382,48 @@ pub struct DeadFilter {
     pub oldest_first: bool,
 }
 
+/// What has to be looked at to count the dead letters that a filter means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeadSource {
+    /// The groups alone: each keeps how many of its letters are open.
+    Groups,
+    /// The letters alone.
+    Letters,
+    /// Each letter with its job.
+    Jobs,
+}
+
+impl DeadFilter {
+    /// The least that has to be looked at. A single group is counted by its letters, so that what the group says can be compared with them.
+    #[must_use]
+    pub fn source(&self) -> DeadSource {
+        let Self {
+            code: _,
+            workload: _,
+            group,
+            owner,
+            since,
+            until,
+            target,
+            text,
+            created_since,
+            label,
+            state,
+            upto,
+            oldest_first: _,
+        } = self;
+        if owner.is_some() || target.is_some() || text.is_some() || created_since.is_some() || label.is_some()
+        {
+            return DeadSource::Jobs;
+        }
+        let open = matches!(state, None | Some(DeadState::Open));
+        if open && group.is_none() && since.is_none() && until.is_none() && upto.is_none() {
+            return DeadSource::Groups;
+        }
+        DeadSource::Letters
+    }
+}
+
 /// The same fault in many jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupRow {

@@ -5,13 +5,16 @@
 //! sides one after the other. The engine's own benchmark is `redrive bench`.
 
 pub mod crowd;
+pub mod desk;
 pub mod fetch;
+pub mod figure;
 pub mod intake;
 pub mod measure;
 pub mod ours;
 pub mod raw_postgres;
 pub mod raw_sqlite;
 pub mod scale;
+pub mod server;
 
 /// Jobs per call, on every side.
 pub const BATCH: usize = 100;

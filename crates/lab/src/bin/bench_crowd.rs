@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
-use redrive_lab::bench::crowd::server::Server;
 use redrive_lab::bench::crowd::{live, slow};
+use redrive_lab::bench::figure;
+use redrive_lab::bench::server::Server;
 
 /// Measures a crowded server.
 #[derive(Debug, Parser)]
@@ -48,10 +49,5 @@ async fn main() -> Result<ExitCode> {
     let server = Server::start(&args.redrive, &args.home.join("live")).await?;
     figures.extend(live::run(&server, args.pages, time * 2).await?);
     drop(server);
-    println!("| what | measured | promised | kept |\n|---|---|---|---|");
-    for figure in &figures {
-        println!("{}", figure.row());
-    }
-    let kept = figures.iter().all(redrive_lab::bench::crowd::Figure::is_kept);
-    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(figure::print(&figures))
 }

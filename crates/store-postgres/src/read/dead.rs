@@ -4,7 +4,7 @@ use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Target, WorkloadName, instant};
-use redrive_store::{DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, Page, PageRequest};
+use redrive_store::{DeadFilter, DeadRow, DeadSource, DeadState, GroupFilter, GroupRow, Page, PageRequest};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -87,21 +87,38 @@ pub(crate) async fn dead_letters(
 }
 
 pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Result<u64> {
-    let n: i64 = sqlx::query_scalar(inner.sql.dead_count.text())
-        .bind(filter.state.unwrap_or(DeadState::Open).as_str())
-        .bind(filter.code.map(Code::names))
-        .bind(filter.workload.as_ref().map(|w| w.as_str()))
-        .bind(filter.group.as_ref().map(|g| g.as_str()))
-        .bind(filter.owner.as_ref().map(|o| o.as_str()))
-        .bind(filter.since.map(instant::to_millis))
-        .bind(filter.until.map(instant::to_millis))
-        .bind(filter.target.as_ref().map(|t| t.as_str()))
-        .bind(filter.text.as_deref())
-        .bind(filter.upto.map(|offset| offset.0))
-        .bind(filter.created_since.map(instant::to_millis))
-        .bind(filter.label.as_deref())
-        .fetch_one(&inner.pool)
-        .await?;
+    let (codes, workload) = (filter.code.map(Code::names), filter.workload.as_ref().map(|w| w.as_str()));
+    let (state, group) =
+        (filter.state.unwrap_or(DeadState::Open).as_str(), filter.group.as_ref().map(|g| g.as_str()));
+    let (since, until) = (filter.since.map(instant::to_millis), filter.until.map(instant::to_millis));
+    let upto = filter.upto.map(|offset| offset.0);
+    let question = match filter.source() {
+        DeadSource::Groups => {
+            sqlx::query_scalar(inner.sql.dead_count_groups.text()).bind(codes).bind(workload)
+        }
+        DeadSource::Letters => sqlx::query_scalar(inner.sql.dead_count_letters.text())
+            .bind(state)
+            .bind(codes)
+            .bind(workload)
+            .bind(group)
+            .bind(since)
+            .bind(until)
+            .bind(upto),
+        DeadSource::Jobs => sqlx::query_scalar(inner.sql.dead_count.text())
+            .bind(state)
+            .bind(codes)
+            .bind(workload)
+            .bind(group)
+            .bind(filter.owner.as_ref().map(|o| o.as_str()))
+            .bind(since)
+            .bind(until)
+            .bind(filter.target.as_ref().map(|t| t.as_str()))
+            .bind(filter.text.as_deref())
+            .bind(upto)
+            .bind(filter.created_since.map(instant::to_millis))
+            .bind(filter.label.as_deref()),
+    };
+    let n: i64 = question.fetch_one(&inner.pool).await?;
     Ok(u64::try_from(n).unwrap_or(0))
 }
 

@@ -4,7 +4,9 @@ use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Target, WorkloadName, instant};
-use redrive_store::{DeadFilter, DeadRow, DeadState, GroupFilter, GroupRow, Page, PageRequest, Result};
+use redrive_store::{
+    DeadFilter, DeadRow, DeadSource, DeadState, GroupFilter, GroupRow, Page, PageRequest, Result,
+};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
 use super::SCAN;
@@ -74,8 +76,15 @@ pub(crate) fn dead_letters(
 }
 
 pub(crate) fn count_dead(conn: &Connection, filter: &DeadFilter) -> Result<u64> {
+    let statement = match filter.source() {
+        DeadSource::Groups => sql::DEAD_COUNT_GROUPS,
+        DeadSource::Letters => sql::DEAD_COUNT_LETTERS,
+        DeadSource::Jobs => sql::DEAD_COUNT,
+    };
     let params = Params::new(filter);
-    let n = find(conn, sql::DEAD_COUNT, &*params.named(), |row| row.get::<_, i64>(0))?;
+    let mut named = params.named();
+    named.retain(|(name, _)| statement.contains(name));
+    let n = find(conn, statement, &*named, |row| row.get::<_, i64>(0))?;
     Ok(u64::try_from(n.unwrap_or(0)).unwrap_or(0))
 }
 

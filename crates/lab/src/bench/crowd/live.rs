@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
-use super::Figure;
-use super::server::Server;
+use crate::bench::figure::Figure;
+use crate::bench::server::Server;
 
 /// What keeping pages fresh may cost, in percent of one core.
 const PROMISE: f64 = 5.0;

@@ -7,9 +7,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::Figure;
-use super::server::Server;
+use crate::bench::figure::Figure;
 use crate::bench::measure::percentile;
+use crate::bench::server::Server;
 
 /// What is promised to whoever just wants to work.
 const PROMISE_MS: f64 = 1_000.0;

@@ -23,9 +23,14 @@ pub struct Server {
 impl Server {
     /// Starts this program, on this folder, and waits until it listens.
     pub async fn start(program: &Path, home: &Path) -> Result<Self> {
+        Self::start_with(program, home, &[]).await
+    }
+
+    /// The same with these settings.
+    pub async fn start_with(program: &Path, home: &Path, settings: &[(&str, &str)]) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(home);
-        command.env("METRICS_LISTEN", "127.0.0.1:0").env("LOG_LEVEL", "warn");
+        command.env("METRICS_LISTEN", "127.0.0.1:0").env("LOG_LEVEL", "warn").envs(settings.iter().copied());
         command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
         let out = child.stdout.take().context("the server has no output")?;
@@ -70,6 +75,14 @@ impl Server {
         let answer = String::from_utf8_lossy(&answer).into_owned();
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
         Ok((status.context("no answer")?, answer))
+    }
+
+    /// What an operator is answered, as JSON.
+    pub async fn json(&self, path: &str, token: &str) -> Result<serde_json::Value> {
+        let head = format!("GET {path} HTTP/1.1\r\nauthorization: Bearer {token}");
+        let (_, answer) = self.ask(&head, b"").await?;
+        let (_, body) = answer.split_once("\r\n\r\n").context("an answer without a body")?;
+        Ok(serde_json::from_str(body)?)
     }
 
     /// A session's cookie.
