@@ -187,6 +187,14 @@ pub struct Act {
     pub reason: Option<String>,
     /// What became of it; none while it goes on, or when the process ended in the middle.
     pub outcome: Option<String>,
+    /// What was changed, as it was; none where nothing was, or where only the outcome tells.
+    pub before: Option<String>,
+    /// And as it was then.
+    pub after: Option<String>,
+    /// What the operator might do: read, act or admin; none for a session and for a part of the engine.
+    pub scope: Option<String>,
+    /// The request that it was asked by. Its answer had the same in `X-Request-Id`, and so has the log.
+    pub request_id: Option<String>,
 }
 
 /// A policy to be tried on what has happened.

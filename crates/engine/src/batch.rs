@@ -7,7 +7,8 @@ use redrive_model::batch::EndRule;
 use redrive_model::limits::MAX_ENQUEUE;
 use redrive_model::{BatchId, BatchState, JobId, Owner, WorkloadName};
 use redrive_store::{
-    Acted, BatchFailures, BatchFilter, BatchRow, Enqueued, JobFilter, NewBatch, NewJob, Page, PageRequest,
+    ActEnd, Acted, BatchFailures, BatchFilter, BatchRow, Enqueued, JobFilter, NewBatch, NewJob, Page,
+    PageRequest,
 };
 
 use crate::{By, Context, Engine, Enqueue, Input, Result, ids};
@@ -179,7 +180,9 @@ impl Engine {
 
     /// Seals a batch and stops every member that has not ended. Answers how many were stopped.
     pub async fn cancel_batch(&self, id: BatchId, by: &By) -> Result<u64> {
+        let state = |row: Option<BatchRow>| row.map(|row| row.state.to_string());
         let act = async {
+            let before = state(self.batch(id).await?);
             let call = redrive_store::Enqueue { seal: vec![id], ..redrive_store::Enqueue::default() };
             self.hand_in(call).await?;
             let mut stopped = 0;
@@ -193,10 +196,13 @@ impl Engine {
                 stopped += acted.iter().filter(|acted| **acted == Acted::Done).count() as u64;
                 cursor = page.next;
                 if cursor.is_none() {
-                    return Ok(stopped);
+                    return Ok((stopped, before, state(self.batch(id).await?)));
                 }
             }
         };
-        self.acted(by, "batch.cancel", format!("batch {id}"), act, |n| format!("{n} stopped")).await
+        let words = |(stopped, before, after): &(u64, Option<String>, Option<String>)| {
+            ActEnd::from(format!("{stopped} stopped")).changed(before.clone(), after.clone())
+        };
+        Ok(self.acted(by, "batch.cancel", format!("batch {id}"), act, words).await?.0)
     }
 }

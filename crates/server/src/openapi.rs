@@ -1,6 +1,7 @@
 //! The OpenAPI 3.1 document, made from the handlers and the wire types.
 
 mod examples;
+mod headers;
 mod problems;
 
 use std::collections::BTreeMap;
@@ -191,6 +192,7 @@ static WHOLE: LazyLock<Value> = LazyLock::new(|| {
     // What the derive has made is always JSON.
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
     problems::complete(&mut document);
+    headers::complete(&mut document);
     examples::fill(&mut document);
     document
 });

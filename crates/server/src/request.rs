@@ -1,4 +1,6 @@
-//! What every request gets: an id that its answer and the log carry, and headers that keep browsers from guessing.
+//! What every request gets: an id that its answer, the log and the audit trail carry, and headers that keep browsers from guessing.
+
+use std::fmt;
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -12,9 +14,34 @@ use crate::refusal::Refusal;
 /// The header that carries the id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Which request. Whoever acts has it with them from the visit on, so that no handler can forget it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestId(u64);
+
+impl RequestId {
+    /// A fresh one.
+    pub(crate) fn fresh() -> Self {
+        Self(rand::rng().random())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// The outermost layer. The id is always ours: what a client sends could be anything.
-pub(crate) async fn identify(request: Request, next: Next) -> Response {
-    let id = format!("{:016x}", rand::rng().random::<u64>());
+pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
+    let id = RequestId::fresh();
+    request.extensions_mut().insert(id);
+    let id = id.to_string();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let reader = pages::wants_page(request.headers(), &path);
     let mut response = next.run(request).await;

@@ -113,6 +113,11 @@ macro_rules! suite {
                 a_revoked_token_takes_its_sessions_with_it,
                 a_tokens_last_use_is_noted,
             }
+            trail {
+                an_act_says_with_what_right_by_which_request_and_what_it_changed,
+                the_texts_of_an_act_are_bounded_lines,
+                the_trail_only_grows,
+            }
             desk {
                 acts_are_kept_in_order_with_what_became_of_them,
                 settings_are_set_changed_and_taken_back,

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/6_drain.sql"),
     include_str!("../migrations/7_overview.sql"),
     include_str!("../migrations/8_tokens.sql"),
+    include_str!("../migrations/9_trail.sql"),
 ];
 /// "redrive" as a number: starters of every version wait for each other on it.
 const LOCK: i64 = 0x0072_6564_7269_7665;

@@ -12,13 +12,13 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension, Finish,
-    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
-    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy,
-    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped, TokenId,
-    TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes, validate_setting,
-    validate_state,
+    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
+    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow,
+    NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result,
+    RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped,
+    TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes,
+    validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -345,8 +345,8 @@ impl Store for PostgresStore {
         once!(desk::note_act(&self.inner, &act))
     }
 
-    async fn conclude_act(&self, number: i64, outcome: &str) -> Result<()> {
-        repeating!(desk::conclude_act(&self.inner, number, outcome))
+    async fn conclude_act(&self, number: i64, end: ActEnd) -> Result<()> {
+        repeating!(desk::conclude_act(&self.inner, number, &end))
     }
 
     async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>> {

@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/6_drain.sql"),
     include_str!("../migrations/7_overview.sql"),
     include_str!("../migrations/8_tokens.sql"),
+    include_str!("../migrations/9_trail.sql"),
 ];
 /// KiB of the file that the writer keeps in memory.
 const WRITER_KEEPS: i64 = 4 << 10;

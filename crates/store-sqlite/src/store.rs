@@ -13,12 +13,12 @@ use redrive_model::{
 };
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent,
-    NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey,
-    SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError, Swapped, TokenId, TokenRow,
-    TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
+    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish,
+    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
+    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy,
+    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError, Swapped, TokenId,
+    TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -328,9 +328,8 @@ impl Store for SqliteStore {
         self.write(Undo::Savepoint, move |tx| desk::note_act(tx, &act)).await
     }
 
-    async fn conclude_act(&self, number: i64, outcome: &str) -> Result<()> {
-        let outcome = outcome.to_owned();
-        self.write(Undo::Savepoint, move |tx| desk::conclude_act(tx, number, &outcome)).await
+    async fn conclude_act(&self, number: i64, end: ActEnd) -> Result<()> {
+        self.write(Undo::Savepoint, move |tx| desk::conclude_act(tx, number, &end)).await
     }
 
     async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>> {

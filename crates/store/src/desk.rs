@@ -1,10 +1,10 @@
 //! What people did, what they set, and what a job carries: small rows beside the queue.
 
-use redrive_model::limits::{MAX_LABEL_BYTES, MAX_NAME_BYTES};
+use redrive_model::limits::{MAX_LABEL_BYTES, MAX_MESSAGE_BYTES, MAX_NAME_BYTES};
 use redrive_model::{State, Timestamp, text};
 use serde::{Deserialize, Serialize};
 
-use crate::{Result, StoreError};
+use crate::{Result, Scope, StoreError};
 
 /// Somebody is about to do something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,20 +17,81 @@ pub struct NewAct {
     pub subject: String,
     /// Why, in the person's own words. Cleaned and cut by the store.
     pub reason: Option<String>,
+    /// What the operator who acts may do; `None` for a session and for a part of the engine.
+    pub scope: Option<Scope>,
+    /// The request that it was asked by; its answer and the log have the same id. Cleaned and cut by the store.
+    pub request_id: Option<String>,
 }
 
 impl NewAct {
     /// The act as it is stored: one line each, cut to their bounds.
     #[must_use]
     pub fn cleaned(&self) -> Self {
-        let line = |words: &str| text::one_line(words, MAX_LABEL_BYTES, false);
         Self {
             actor: line(&self.actor),
             action: line(&self.action),
             subject: line(&self.subject),
-            reason: self.reason.as_deref().map(line).filter(|reason| !reason.is_empty()),
+            reason: said(self.reason.as_deref()),
+            scope: self.scope,
+            request_id: said(self.request_id.as_deref()),
         }
     }
+}
+
+/// What became of an act. It is made from words alone where nothing is known of what was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActEnd {
+    /// What became of it. Cleaned and cut by the store.
+    pub outcome: String,
+    /// What was changed, as it was: a state, a value, never a secret. Cleaned and cut by the store.
+    pub before: Option<String>,
+    /// And as it is since.
+    pub after: Option<String>,
+}
+
+impl ActEnd {
+    /// The same with what was changed. Nothing stood there before what was made, and nothing stands there after what was removed.
+    #[must_use]
+    pub fn changed(self, before: Option<String>, after: Option<String>) -> Self {
+        Self { before, after, ..self }
+    }
+
+    /// The same where one state became another.
+    #[must_use]
+    pub fn from_to(self, before: impl Into<String>, after: impl Into<String>) -> Self {
+        self.changed(Some(before.into()), Some(after.into()))
+    }
+
+    /// The end as it is stored: one line each, cut to their bounds.
+    #[must_use]
+    pub fn cleaned(&self) -> Self {
+        Self {
+            outcome: text::one_line(&self.outcome, MAX_MESSAGE_BYTES, false),
+            before: said(self.before.as_deref()),
+            after: said(self.after.as_deref()),
+        }
+    }
+}
+
+impl From<String> for ActEnd {
+    fn from(outcome: String) -> Self {
+        Self { outcome, before: None, after: None }
+    }
+}
+
+impl From<&str> for ActEnd {
+    fn from(outcome: &str) -> Self {
+        outcome.to_owned().into()
+    }
+}
+
+fn line(words: &str) -> String {
+    text::one_line(words, MAX_LABEL_BYTES, false)
+}
+
+/// What says nothing is none.
+fn said(words: Option<&str>) -> Option<String> {
+    words.map(line).filter(|words| !words.is_empty())
 }
 
 /// One act of the audit trail.
@@ -44,6 +105,10 @@ pub struct ActRow {
     pub act: NewAct,
     /// What became of it; `None` while it goes on, or when the process ended in the middle.
     pub outcome: Option<String>,
+    /// What was changed, as it was; `None` where nothing was, or where it is not known.
+    pub before: Option<String>,
+    /// And as it was then.
+    pub after: Option<String>,
 }
 
 /// A setting that was changed at run time.

@@ -31,7 +31,7 @@ pub use breaker::{BreakerRow, KEEP_TURNS, Swapped, TurnRow};
 pub use claim::{
     Claim, ClaimMode, Claimed, Expired, Extension, Lease, PerTarget, StoredFacts, Want, WorkerBeat, WorkerRow,
 };
-pub use desk::{ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting};
+pub use desk::{ActEnd, ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting};
 pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob, When, validate};
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};

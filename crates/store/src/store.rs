@@ -10,12 +10,12 @@ use redrive_model::{
 use std::time::Duration;
 
 use crate::{
-    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent,
-    NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats, ReplayCounts, Result, RetryBy,
-    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped, TokenId, TokenRow, TurnRow,
-    WorkerBeat, WorkerRow, WorkloadQueue,
+    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
+    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish,
+    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
+    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats, ReplayCounts,
+    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped, TokenId, TokenRow,
+    TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -123,8 +123,9 @@ pub trait Store: Send + Sync + 'static {
     /// Notes who is about to do what. Answers its number, under which [`Store::conclude_act`] adds what became of it.
     async fn note_act(&self, act: NewAct) -> Result<i64>;
 
-    /// Adds what became of an act.
-    async fn conclude_act(&self, number: i64, outcome: &str) -> Result<()>;
+    /// Adds what became of an act, once: where that is said already, nothing changes. The trail only grows, and the database itself refuses
+    /// whoever would change or remove one of its lines.
+    async fn conclude_act(&self, number: i64, end: ActEnd) -> Result<()>;
 
     /// The audit trail, newest first.
     async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>>;

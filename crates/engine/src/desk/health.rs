@@ -1,7 +1,7 @@
 //! How permanent jobs and readers of events are: alive is not the same as getting on.
 
 use redrive_model::{EventSeq, JobId, Shown, Timestamp, WorkloadName};
-use redrive_store::{JobFilter, PageRequest};
+use redrive_store::{ActEnd, JobFilter, PageRequest};
 
 use super::By;
 use crate::projector::READERS;
@@ -74,7 +74,12 @@ impl Engine {
     /// A reader is gone for good: retention need not keep events for it any more.
     pub async fn forget_reader(&self, name: &str, by: &By) -> Result<()> {
         let key = format!("{READERS}{name}");
-        let act = async { Ok(self.store().set_setting(&key, None, by.actor()).await?) };
-        self.acted(by, "reader.forget", name, act, |()| "forgotten".into()).await
+        let act = async {
+            let known = self.store().settings(&key).await?.into_iter().find(|row| row.key == key);
+            self.store().set_setting(&key, None, by.actor()).await?;
+            Ok(known.map(|row| format!("has read up to {}", row.value)))
+        };
+        let words = |before: &Option<String>| ActEnd::from("forgotten").changed(before.clone(), None);
+        self.acted(by, "reader.forget", name, act, words).await.map(drop)
     }
 }

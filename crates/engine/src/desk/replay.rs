@@ -15,7 +15,7 @@ pub use view::{Replay, ReplayPhase, Skipped};
 
 use redrive_model::dedupe::DedupeKey;
 use redrive_model::{Code, JobId, ReplayId, WorkloadName};
-use redrive_store::{JobRow, NewJob, PageRequest};
+use redrive_store::{ActEnd, JobRow, NewJob, PageRequest};
 
 use super::By;
 use crate::{Engine, EngineError, Result};
@@ -59,42 +59,64 @@ impl Engine {
             // A pause was meant for the one before.
             self.store().resume(Some(&name)).await?;
             match self.enqueue_only(job).await? {
-                other if other == id => Ok(ReplayId::from_uuid(id.as_uuid())),
+                other if other == id => Ok((ReplayId::from_uuid(id.as_uuid()), total)),
                 other => {
                     let reason = format!("replay {other} of {} goes on: one at a time", new.workload);
                     Err(EngineError::refused(Code::ConflictState, reason))
                 }
             }
         };
-        self.acted(by, "replay.start", subject, act, |id| format!("replay {id}")).await
+        let words = |(id, total): &(ReplayId, u64)| {
+            let after = match total {
+                1 => "running, 1 dead letter".to_owned(),
+                many => format!("running, {many} dead letters"),
+            };
+            ActEnd::from(format!("replay {id}")).changed(None, Some(after))
+        };
+        Ok(self.acted(by, "replay.start", subject, act, words).await?.0)
     }
 
     /// Stops taking further dead letters until it is resumed. What was started goes on. Refused when it has ended: a pause is of
     /// its workload, and would stop the one after it.
     pub async fn pause_replay(&self, id: ReplayId, by: &By) -> Result<()> {
         let name = self.live_replay(id).await?;
-        let act = async { Ok(self.store().pause(Some(&name), by.actor()).await?) };
-        self.acted(by, "replay.pause", format!("replay {id}"), act, |()| "paused".into()).await
+        let act = async {
+            let before = self.runs(Some(&name)).await?;
+            self.store().pause(Some(&name), by.actor()).await?;
+            Ok(before)
+        };
+        let words = |before: &&str| ActEnd::from("paused").from_to(*before, "paused");
+        self.acted(by, "replay.pause", format!("replay {id}"), act, words).await.map(drop)
     }
 
     /// Goes on. Refused when it has ended.
     pub async fn resume_replay(&self, id: ReplayId, by: &By) -> Result<()> {
         let name = self.live_replay(id).await?;
-        let act = async { Ok(self.store().resume(Some(&name)).await?) };
-        self.acted(by, "replay.resume", format!("replay {id}"), act, |()| "resumed".into()).await
+        let act = async {
+            let before = self.runs(Some(&name)).await?;
+            self.store().resume(Some(&name)).await?;
+            Ok(before)
+        };
+        let words = |before: &&str| ActEnd::from("resumed").from_to(*before, "running");
+        self.acted(by, "replay.resume", format!("replay {id}"), act, words).await.map(drop)
     }
 
     /// Ends a replay. What was started goes on; the rest stays among the dead letters.
     pub async fn cancel_replay(&self, id: ReplayId, by: &By) -> Result<()> {
         let name = self.replay_job(id).await?.workload;
         let act = async {
+            let before = self.runs(Some(&name)).await?;
             let acted = self.store().cancel(vec![JobId::from_uuid(id.as_uuid())], None).await?;
             match acted.first() {
-                Some(redrive_store::Acted::Done) => Ok(self.store().resume(Some(&name)).await?),
+                Some(redrive_store::Acted::Done) => {
+                    self.store().resume(Some(&name)).await?;
+                    Ok(before)
+                }
                 _ => Err(has_ended(id)),
             }
         };
-        self.acted(by, "replay.cancel", format!("replay {id}"), act, |()| "cancelled".into()).await
+        let words = |before: &&str| ActEnd::from("cancelled").from_to(*before, "cancelled");
+        self.acted(by, "replay.cancel", format!("replay {id}"), act, words).await.map(drop)
     }
 
     /// The workload of a replay that goes on.

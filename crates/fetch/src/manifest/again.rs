@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redrive_engine::model::{Shown, Timestamp};
-use redrive_engine::store::{Acted, JobFilter, PageRequest, RetryBy, Store};
+use redrive_engine::store::{ActEnd, Acted, JobFilter, PageRequest, RetryBy, Store};
 use redrive_engine::{
     BatchId, By, Code, Context, Done, EngineError, Failure, Input, JobId, Policy, Workload,
 };
@@ -73,6 +73,7 @@ impl Workload for Starter {
     async fn run(&self, ctx: Context, again: Again) -> Result<Done, Failure> {
         let filter =
             JobFilter { batch: Some(again.batch), shown: vec![Shown::Failed], ..JobFilter::default() };
+        let before = wish::state(self.store.batch(again.batch).await.map_err(lost)?.as_ref());
         let (mut started, mut waiting, mut cursor) = (0_u64, Vec::new(), None);
         loop {
             let page = PageRequest { limit: 200, cursor };
@@ -100,7 +101,9 @@ impl Workload for Starter {
             }
             goes_on(&ctx)?;
         }
-        conclude(&*self.store, again.act, &format!("{started} started again")).await;
+        let after = wish::state(self.store.batch(again.batch).await.map_err(lost)?.as_ref());
+        let end = ActEnd::from(format!("{started} started again")).changed(before, after);
+        conclude(&*self.store, again.act, end).await;
         Ok(Done::Complete)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redrive_engine::model::BatchState;
-use redrive_engine::store::{Acted, RetryBy, Store};
+use redrive_engine::store::{ActEnd, Acted, RetryBy, Store};
 use redrive_engine::{
     BatchId, By, Code, Context, Done, EngineError, Failure, Input, JobId, Policy, Workload, member_id,
 };
@@ -93,6 +93,7 @@ impl Workload for Canceller {
     }
 
     async fn run(&self, ctx: Context, cancel: Cancel) -> Result<Done, Failure> {
+        let before = wish::state(self.store.batch(cancel.batch).await.map_err(lost)?.as_ref());
         let stopped = self.stop(cancel.batch, &ctx).await?;
         let row = self.store.batch(cancel.batch).await.map_err(lost)?;
         if let Some(row) = row.filter(|row| !row.sealed) {
@@ -106,7 +107,9 @@ impl Workload for Canceller {
                 }
             }
         }
-        conclude(&*self.store, cancel.act, &format!("{stopped} stopped")).await;
+        let after = wish::state(self.store.batch(cancel.batch).await.map_err(lost)?.as_ref());
+        let end = ActEnd::from(format!("{stopped} stopped")).changed(before, after);
+        conclude(&*self.store, cancel.act, end).await;
         Ok(Done::Complete)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redrive_engine::store::{BatchRow, NewAct, Store, StoreError};
+use redrive_engine::store::{ActEnd, BatchRow, Store, StoreError};
 use redrive_engine::{
     BatchId, By, Code, Context, EngineError, Enqueue, Failure, Input, JobId, Policy, Timestamp,
 };
@@ -61,16 +61,10 @@ impl Manifests {
                 return Err(refused(Code::ConflictState, "that was asked for this batch too often"));
             }
         }
-        let act = NewAct {
-            actor: by.actor().to_owned(),
-            action: format!("batch.{what}"),
-            subject: format!("batch {batch}"),
-            reason: by.reason().map(str::to_owned),
-        };
-        let act = store.note_act(act).await?;
+        let act = self.engine.begin_act(by, &format!("batch.{what}"), format!("batch {batch}")).await?;
         let how = Enqueue::default().id(wish_id(batch, what, round)).priority(1);
         let Err(error) = self.engine.enqueue_with(&wish(act), how).await else { return Ok(()) };
-        conclude(&**store, act, &format!("{}: {error}", error.code().name())).await;
+        conclude(&**store, act, format!("{}: {error}", error.code().name()).into()).await;
         Err(error)
     }
 }
@@ -92,9 +86,14 @@ pub(super) fn goes_on(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says in the audit trail what came of it.
-pub(super) async fn conclude(store: &dyn Store, act: i64, result: &str) {
-    if let Err(error) = store.conclude_act(act, result).await {
+/// How a batch is, in the words of the audit trail.
+pub(super) fn state(row: Option<&BatchRow>) -> Option<String> {
+    row.map(|row| row.state.to_string())
+}
+
+/// Says in the audit trail what came of it. One that is done a second time, after a crash, has said so already.
+pub(super) async fn conclude(store: &dyn Store, act: i64, end: ActEnd) {
+    if let Err(error) = store.conclude_act(act, end).await {
         tracing::warn!(event = "desk.not_concluded", number = act, "{error}");
     }
 }

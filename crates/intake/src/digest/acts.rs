@@ -1,5 +1,6 @@
 //! What people do about digests. Each act is a line of the audit trail.
 
+use redrive_engine::store::ActEnd;
 use redrive_engine::store::intake::Notification;
 use redrive_engine::{By, EngineError, JobId};
 use redrive_notify::mail;
@@ -36,10 +37,8 @@ impl Digests {
         by: &By,
     ) -> Result<Notification, AddressError> {
         let notification = Self::checked(notification)?;
-        let Notification { owner, address, enabled } = &notification;
-        let action = if *enabled { "notifications.enable" } else { "notifications.disable" };
-        let act = async { Ok(self.intake.set_notification(notification.clone()).await?) };
-        self.engine.acted(by, action, format!("{owner}: {address}"), act, |()| "done".to_owned()).await?;
+        let known = self.intake.notifications().await.map_err(EngineError::from)?;
+        self.set_among(&known, &notification, by).await?;
         Ok(notification)
     }
 
@@ -50,9 +49,48 @@ impl Digests {
         address: &str,
         by: &By,
     ) -> redrive_engine::Result<bool> {
-        let act = async { Ok(self.intake.remove_notification(owner, address).await?) };
-        let words = |there: &bool| if *there { "done".to_owned() } else { "there was none".to_owned() };
-        self.engine.acted(by, "notifications.remove", format!("{owner}: {address}"), act, words).await
+        let which = Notification { owner: owner.to_owned(), address: address.to_owned(), enabled: false };
+        self.remove_among(&self.intake.notifications().await?, &which, by).await
+    }
+
+    /// Sets all addresses, each of which was [checked](Self::checked): those that are not wanted are removed.
+    pub async fn set_notifications(&self, wanted: &[Notification], by: &By) -> redrive_engine::Result<()> {
+        let known = self.intake.notifications().await?;
+        for one in wanted {
+            self.set_among(&known, one, by).await?;
+        }
+        for one in self.intake.notifications().await? {
+            if !wanted.iter().any(|wanted| is(wanted, &one)) {
+                self.remove_among(&known, &one, by).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn set_among(
+        &self,
+        known: &[Notification],
+        one: &Notification,
+        by: &By,
+    ) -> redrive_engine::Result<()> {
+        let action = if one.enabled { "notifications.enable" } else { "notifications.disable" };
+        let act = async { Ok(self.intake.set_notification(one.clone()).await?) };
+        let words = |(): &()| ActEnd::from("done").changed(switch(known, one), Some(word(one)));
+        self.engine.acted(by, action, subject(one), act, words).await
+    }
+
+    async fn remove_among(
+        &self,
+        known: &[Notification],
+        one: &Notification,
+        by: &By,
+    ) -> redrive_engine::Result<bool> {
+        let act = async { Ok(self.intake.remove_notification(&one.owner, &one.address).await?) };
+        let words = |there: &bool| match there {
+            true => ActEnd::from("done").changed(switch(known, one), None),
+            false => ActEnd::from("there was none"),
+        };
+        self.engine.acted(by, "notifications.remove", subject(one), act, words).await
     }
 
     /// Owner and address as they are kept: without spaces around them, the domain as machines write it.
@@ -66,6 +104,23 @@ impl Digests {
         })?;
         Ok(Notification { owner, address, enabled: notification.enabled })
     }
+}
+
+fn subject(one: &Notification) -> String {
+    format!("{}: {}", one.owner, one.address)
+}
+
+fn is(one: &Notification, other: &Notification) -> bool {
+    (&one.owner, &one.address) == (&other.owner, &other.address)
+}
+
+/// How this address is switched among those that are known; nothing when it is none of them.
+fn switch(known: &[Notification], which: &Notification) -> Option<String> {
+    known.iter().find(|one| is(one, which)).map(word)
+}
+
+fn word(one: &Notification) -> String {
+    if one.enabled { "on" } else { "off" }.to_owned()
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
 };
 use redrive_store::{
-    ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed, Counts,
-    DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish, Finished,
-    GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct, NewEvent,
-    NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey,
-    SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat,
-    WorkerRow, WorkloadQueue,
+    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
+    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish,
+    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
+    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy,
+    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, TokenId, TokenRow, TurnRow,
+    WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -76,7 +76,7 @@ verbs! {
     Write resume(workload: Option<&WorkloadName>) -> ();
     Read paused() -> Vec<String>;
     Write note_act(act: NewAct) -> i64;
-    Write conclude_act(number: i64, outcome: &str) -> ();
+    Write conclude_act(number: i64, end: ActEnd) -> ();
     Read acts(page: PageRequest) -> Page<ActRow>;
     Write set_setting(key: &str, value: Option<&str>, by: &str) -> ();
     Write first_setting(key: &str, value: &str, by: &str) -> String;

@@ -1,4 +1,4 @@
-//! The audit trail: who did what, why, and what became of it.
+//! The audit trail: who did what, with what right, by which request, why, what became of it, and what it changed.
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -51,5 +51,9 @@ fn view(row: ActRow) -> Act {
         subject: row.act.subject,
         reason: row.act.reason,
         outcome: row.outcome,
+        before: row.before,
+        after: row.after,
+        scope: row.act.scope.map(|scope| scope.as_str().to_owned()),
+        request_id: row.act.request_id,
     }
 }

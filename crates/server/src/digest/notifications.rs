@@ -5,7 +5,6 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use redrive_api::{Notification, NotificationList, Problem, WhichNotification};
-use redrive_engine::By;
 use redrive_intake::digest::{AddressError, Digests};
 use redrive_model::Code;
 use redrive_store::intake;
@@ -47,15 +46,7 @@ pub(crate) async fn replace(
     let wanted: Vec<intake::Notification> =
         wanted.into_iter().map(|one| Digests::checked(stored(one))).collect::<Result<_, _>>()?;
     let list = to_its_end(async move {
-        let by = By::new(operator.name());
-        for one in &wanted {
-            digests.set_notification(one.clone(), &by).await?;
-        }
-        for known in digests.notifications().await? {
-            if !wanted.iter().any(|one| (&one.owner, &one.address) == (&known.owner, &known.address)) {
-                digests.remove_notification(&known.owner, &known.address, &by).await?;
-            }
-        }
+        digests.set_notifications(&wanted, &operator.by(None)).await?;
         all(&digests).await
     });
     list.await.map(Json)
@@ -78,9 +69,7 @@ pub(crate) async fn add(
 pub(crate) async fn set(app: &App, operator: Operator, one: Notification) -> Result<Notification, Refusal> {
     let digests = digests(app)?.clone();
     let kept =
-        to_its_end(
-            async move { Ok(digests.set_notification(stored(one), &By::new(operator.name())).await?) },
-        );
+        to_its_end(async move { Ok(digests.set_notification(stored(one), &operator.by(None)).await?) });
     kept.await.map(shown)
 }
 
@@ -104,7 +93,7 @@ pub(crate) async fn remove(
 pub(crate) async fn take_out(app: &App, operator: Operator, which: WhichNotification) -> Result<(), Refusal> {
     let digests = digests(app)?.clone();
     let there = to_its_end(async move {
-        let by = By::new(operator.name());
+        let by = operator.by(None);
         Ok(digests.remove_notification(which.owner.trim(), which.address.trim(), &by).await?)
     });
     match there.await? {

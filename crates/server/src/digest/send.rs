@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use redrive_api::{Delivery, DeliveryList, DigestReply, DigestRequest, PageQuery, Problem};
-use redrive_engine::By;
 use redrive_store::{Behind, PageRequest};
 use url::form_urlencoded;
 
@@ -35,7 +34,7 @@ pub(crate) async fn post(
     if dry_run || owners.is_empty() {
         return Ok((StatusCode::OK, Json(DigestReply { dry_run, job_id: None, mail, owners })));
     }
-    let job = to_its_end(async move { Ok(digests.open(&By::new(operator.name())).await?) }).await?;
+    let job = to_its_end(async move { Ok(digests.open(&operator.by(None)).await?) }).await?;
     let job_id = Some(job.to_string());
     Ok((StatusCode::ACCEPTED, Json(DigestReply { dry_run, job_id, mail, owners })))
 }

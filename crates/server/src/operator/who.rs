@@ -1,25 +1,29 @@
-//! An operator: how the door knows them, what they may do, and how the audit trail calls them.
+//! An operator: how the door knows them, what they may do, by which request, and how the audit trail calls them.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use redrive_engine::By;
 use redrive_model::Code;
 use redrive_store::{Scope, Standing, TokenId, TokenName, TokenRow};
 
 use super::Sent;
 use crate::app::App;
 use crate::refusal::Refusal;
+use crate::request::RequestId;
 use crate::session::Visit;
 
 /// One who may see every job, and what else they may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Operator {
-    by: By,
+    came: Came,
     scope: Scope,
+    /// What they ask by; whoever has not come by one yet acts on nothing.
+    request: Option<RequestId>,
 }
 
 /// How they came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+enum Came {
     /// With the lasting token.
     Lasting,
     /// With the local token of this start.
@@ -32,17 +36,18 @@ enum By {
 
 impl Operator {
     /// One with the lasting token.
-    pub(super) const LASTING: Self = Self { by: By::Lasting, scope: Scope::Admin };
+    pub(super) const LASTING: Self = Self { came: Came::Lasting, scope: Scope::Admin, request: None };
     /// One with the local token.
-    pub(super) const LOCAL: Self = Self { by: By::Local, scope: Scope::Admin };
+    pub(super) const LOCAL: Self = Self { came: Came::Local, scope: Scope::Admin, request: None };
     /// One whose browser has signed in.
-    pub(crate) const SIGNED_IN: Self = Self { by: By::SignedIn, scope: Scope::Admin };
+    pub(crate) const SIGNED_IN: Self = Self { came: Came::SignedIn, scope: Scope::Admin, request: None };
 
     /// One with a token of the list, while it is good.
     pub(crate) fn with(row: &TokenRow, signed_in: bool) -> Option<Self> {
         match row.standing {
             Standing::Good => {
-                Some(Self { by: By::Token { id: row.id, name: row.name, signed_in }, scope: row.scope })
+                let came = Came::Token { id: row.id, name: row.name, signed_in };
+                Some(Self { came, scope: row.scope, request: None })
             }
             Standing::Expired | Standing::Revoked => None,
         }
@@ -50,13 +55,25 @@ impl Operator {
 
     /// How the audit trail calls them: by the name and the id of a token, never by the token.
     pub(crate) fn name(self) -> String {
-        match self.by {
-            By::Lasting => "operator (token)".to_owned(),
-            By::Local => "operator (local)".to_owned(),
-            By::SignedIn => "operator (signed in)".to_owned(),
-            By::Token { id, name, signed_in: false } => format!("token {} ({id})", name.as_str()),
-            By::Token { id, name, signed_in: true } => format!("token {} ({id}), signed in", name.as_str()),
+        match self.came {
+            Came::Lasting => "operator (token)".to_owned(),
+            Came::Local => "operator (local)".to_owned(),
+            Came::SignedIn => "operator (signed in)".to_owned(),
+            Came::Token { id, name, signed_in: false } => format!("token {} ({id})", name.as_str()),
+            Came::Token { id, name, signed_in: true } => format!("token {} ({id}), signed in", name.as_str()),
         }
+    }
+
+    /// The same, asking by this request.
+    pub(crate) const fn asking(self, request: RequestId) -> Self {
+        Self { request: Some(request), ..self }
+    }
+
+    /// Who acts, as the trail has it: by name, scope and request, and why.
+    pub(crate) fn by(self, reason: Option<String>) -> By {
+        let by = By::new(self.name()).scoped(self.scope);
+        let by = self.request.iter().fold(by, |by, request| by.request(request.to_string()));
+        reason.into_iter().fold(by, By::because)
     }
 
     /// What they may do.
@@ -66,9 +83,9 @@ impl Operator {
 
     /// The token of the list that all of this depends on.
     pub(crate) const fn token(self) -> Option<TokenId> {
-        match self.by {
-            By::Token { id, .. } => Some(id),
-            By::Lasting | By::Local | By::SignedIn => None,
+        match self.came {
+            Came::Token { id, .. } => Some(id),
+            Came::Lasting | Came::Local | Came::SignedIn => None,
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use redrive_api::{FetchBatch, FetchProxy, FetchResources, FetchSnapshot};
+use redrive_engine::Engine;
 use redrive_engine::store::{BatchFailures, BatchRow, JobFilter, JobRow, PageRequest};
-use redrive_engine::{By, Engine};
 use redrive_fetch::{
     AcceptError, Accepted, Format, Handing, Manifests, Missing, Pools, ProxyState, Received, summary,
 };
@@ -86,7 +86,7 @@ impl Desk {
         let Ok(manifests) = self.manifests() else { return Ok(()) };
         for id in self.own_live(session).await? {
             // It may have ended meanwhile, which is as good.
-            let _ = manifests.cancel(id, &By::new(session.actor())).await;
+            let _ = manifests.cancel(id, &session.by()).await;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl OwnedBatch {
 
     /// Asks for everything that failed of it to be tried again.
     pub(crate) async fn start_again(&self) -> Result<(), Refusal> {
-        Ok(self.manifests.again(self.row.id, &By::new(self.session.actor())).await?)
+        Ok(self.manifests.again(self.row.id, &self.session.by()).await?)
     }
 
     /// What of it is not stored, with the real URLs and headers.
@@ -169,7 +169,7 @@ impl OwnedBatch {
             let text = format!("A batch that is {} does not take that.", self.row.state.as_str());
             return Err(Refusal::new(Code::ConflictState, text));
         }
-        Ok(self.manifests.cancel(self.row.id, &By::new(self.session.actor())).await?)
+        Ok(self.manifests.cancel(self.row.id, &self.session.by()).await?)
     }
 }
 

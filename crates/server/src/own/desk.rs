@@ -1,6 +1,7 @@
-//! What operators ask and do. Every act leaves its line in the audit trail, under the name by which the door knows them.
+//! What operators ask and do. Every act leaves its line in the audit trail, under the name by which the door knows them, with their scope and the id of
+//! the request ([`Operator::by`]).
 
-use redrive_engine::{BulkCancelled, By, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
+use redrive_engine::{BulkCancelled, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
@@ -13,15 +14,6 @@ use crate::desk::replays::Turn;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
-/// Who acts, and why.
-pub(super) fn by(operator: Operator, reason: Option<String>) -> By {
-    let by = By::new(operator.name());
-    match reason {
-        Some(reason) => by.because(reason),
-        None => by,
-    }
-}
-
 impl Desk {
     // --- dead letters ------------------------------------------------------------------------------------------
 
@@ -32,7 +24,7 @@ impl Desk {
         job: JobId,
         reason: Option<String>,
     ) -> Result<Acted, Refusal> {
-        match self.engine.retry(vec![job], &by(operator, reason)).await {
+        match self.engine.retry(vec![job], &operator.by(reason)).await {
             Ok(acted) => Ok(acted.first().copied().unwrap_or(Acted::NotFound)),
             Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => Ok(Acted::SourceGone),
             Err(error) => Err(error.into()),
@@ -46,7 +38,7 @@ impl Desk {
         offset: Offset,
         reason: Option<String>,
     ) -> Result<bool, Refusal> {
-        Ok(self.engine.discard(vec![offset], &by(operator, reason)).await? > 0)
+        Ok(self.engine.discard(vec![offset], &operator.by(reason)).await? > 0)
     }
 
     // --- many jobs ---------------------------------------------------------------------------------------------
@@ -62,7 +54,7 @@ impl Desk {
         most: usize,
         reason: Option<String>,
     ) -> Result<BulkCancelled, Refusal> {
-        Ok(self.engine.cancel_waiting(filter, most, &by(operator, reason)).await?)
+        Ok(self.engine.cancel_waiting(filter, most, &operator.by(reason)).await?)
     }
 
     // --- replays -----------------------------------------------------------------------------------------------
@@ -82,7 +74,7 @@ impl Desk {
         new: NewReplay,
         reason: Option<String>,
     ) -> Result<ReplayId, Refusal> {
-        Ok(self.engine.start_replay(new, &by(operator, reason)).await?)
+        Ok(self.engine.start_replay(new, &operator.by(reason)).await?)
     }
 
     pub(crate) async fn replay(&self, _: Operator, id: ReplayId) -> Result<Option<Replay>, Refusal> {
@@ -104,7 +96,7 @@ impl Desk {
         turn: Turn,
         reason: Option<String>,
     ) -> Result<(), Refusal> {
-        let by = by(operator, reason);
+        let by = operator.by(reason);
         let turned = match turn {
             Turn::Pause => self.engine.pause_replay(id, &by).await,
             Turn::Resume => self.engine.resume_replay(id, &by).await,
@@ -136,7 +128,7 @@ impl Desk {
         to: GroupState,
         reason: Option<String>,
     ) -> Result<(), Refusal> {
-        Ok(self.engine.move_group(group, to, &by(operator, reason)).await?)
+        Ok(self.engine.move_group(group, to, &operator.by(reason)).await?)
     }
 
     // --- targets and workers -----------------------------------------------------------------------------------
@@ -148,7 +140,7 @@ impl Desk {
         until: Option<Timestamp>,
         reason: Option<String>,
     ) -> Result<(), Refusal> {
-        Ok(self.engine.hold(target, until, &by(operator, reason)).await?)
+        Ok(self.engine.hold(target, until, &operator.by(reason)).await?)
     }
 
     pub(crate) async fn release(
@@ -157,7 +149,7 @@ impl Desk {
         target: &Target,
         reason: Option<String>,
     ) -> Result<(), Refusal> {
-        Ok(self.engine.release(target, &by(operator, reason)).await?)
+        Ok(self.engine.release(target, &operator.by(reason)).await?)
     }
 
     pub(crate) async fn breaker(&self, _: Operator, target: &Target) -> Result<Option<BreakerRow>, Refusal> {
@@ -184,7 +176,19 @@ impl Desk {
         wanted: bool,
         reason: Option<String>,
     ) -> Result<(), Refusal> {
-        Ok(self.engine.drain_worker(worker, wanted, &by(operator, reason)).await?)
+        Ok(self.engine.drain_worker(worker, wanted, &operator.by(reason)).await?)
+    }
+
+    /// Has the doctor look, who writes into every place and asks every target; `start` says whether it did not do so already.
+    pub(crate) async fn examined(
+        &self,
+        operator: Operator,
+        start: impl FnOnce() -> bool,
+    ) -> Result<(), Refusal> {
+        let words = |began: &bool| if *began { "begun" } else { "one is under way" };
+        let act = async { Ok(start()) };
+        self.engine.acted(&operator.by(None), "doctor.examine", "this server", act, words).await?;
+        Ok(())
     }
 
     // --- the past ----------------------------------------------------------------------------------------------

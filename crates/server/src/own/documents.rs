@@ -1,7 +1,7 @@
 //! The documents of intake and the reports about them, for operators alone.
 
 use redrive_blob::{BlobError, Key, Reading};
-use redrive_engine::{By, Input};
+use redrive_engine::Input;
 use redrive_intake::Analyse;
 use redrive_model::{Code, JobId};
 use redrive_store::intake::{DocumentFilter, DocumentRow, MoveRow};
@@ -46,7 +46,7 @@ impl Desk {
         let analyse = Analyse { document: id, generation, path: document.path };
         let subject = format!("document {id}");
         let act = self.engine.enqueue(&analyse);
-        let by = By::new(operator.name());
+        let by = operator.by(None);
         Ok(Some(self.engine.acted(&by, "intake.report", subject, act, |job| format!("job {job}")).await?))
     }
 

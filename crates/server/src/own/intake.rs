@@ -1,12 +1,11 @@
 //! The folder or bucket of people, for operators alone.
 
 use redrive_api::{InFlightCleared, IntakeSettings, IntakeStatus};
-use redrive_engine::By;
 use redrive_model::{Code, LeaseToken, State, WorkloadName};
 use redrive_store::intake::{
     DocumentChange, DocumentFilter, FailureRecord, MAX_RETRIES, RecordFilter, Stage,
 };
-use redrive_store::{Page, PageRequest};
+use redrive_store::{ActEnd, Page, PageRequest};
 
 use super::Desk;
 use crate::intake::{IntakeParts, last_look};
@@ -34,8 +33,7 @@ impl Desk {
     pub(crate) async fn intake_status(&self, _: Operator) -> Result<IntakeStatus, Refusal> {
         let (parts, store) = (self.intake()?, self.engine.store());
         let paused = store.paused().await?.iter().any(|name| name.is_empty() || name == WORKLOAD);
-        let set = store.settings(MAX_RETRIES).await?;
-        let set = set.iter().find(|row| row.key == MAX_RETRIES).and_then(|row| row.value.parse().ok());
+        let set = self.retries_set().await?;
         let (in_flight, waiting_retry) = self.in_flight(parts).await?;
         let counts = parts.store.document_counts(&parts.root).await?;
         let open_moves = parts.store.open_moves(&parts.root, 0, MOST_MOVES).await?.len() as u64;
@@ -54,6 +52,12 @@ impl Desk {
         })
     }
 
+    /// How often a document is tried again, where somebody has said so at run time.
+    async fn retries_set(&self) -> redrive_store::Result<Option<u32>> {
+        let set = self.engine.store().settings(MAX_RETRIES).await?;
+        Ok(set.iter().find(|row| row.key == MAX_RETRIES).and_then(|row| row.value.parse().ok()))
+    }
+
     /// Documents in work, and documents that wait for their next try.
     async fn in_flight(&self, parts: &IntakeParts) -> Result<(u64, u64), Refusal> {
         let live = parts.store.live_documents(&parts.root).await?;
@@ -69,13 +73,17 @@ impl Desk {
         operator: Operator,
         wanted: &IntakeSettings,
     ) -> Result<(), Refusal> {
-        self.intake()?;
-        let by = By::new(operator.name());
+        let parts = self.intake()?;
+        let by = operator.by(None);
         if let Some(retries) = wanted.max_retries {
             let number = retries.to_string();
-            let act =
-                async { Ok(self.engine.store().set_setting(MAX_RETRIES, Some(&number), by.actor()).await?) };
-            self.engine.acted(&by, "intake.max_retries", WORKLOAD, act, |()| number.clone()).await?;
+            let act = async {
+                let before = self.retries_set().await?.unwrap_or(parts.max_retries);
+                self.engine.store().set_setting(MAX_RETRIES, Some(&number), by.actor()).await?;
+                Ok(before)
+            };
+            let words = |before: &u32| ActEnd::from(number.as_str()).from_to(before.to_string(), &number);
+            self.engine.acted(&by, "intake.max_retries", WORKLOAD, act, words).await?;
         }
         let workload = WorkloadName::new(WORKLOAD).ok();
         match wanted.paused {
@@ -89,10 +97,17 @@ impl Desk {
     /// Rows that count though nothing is done for them any more are ended as their jobs were.
     pub(crate) async fn clear_in_flight(&self, operator: Operator) -> Result<InFlightCleared, Refusal> {
         let parts = self.intake()?;
-        let act = async { Ok(self.end_dead_rows(parts).await?) };
-        let words = |cleared: &u64| format!("{cleared} cleared");
-        let by = By::new(operator.name());
-        let cleared = self.engine.acted(&by, "intake.clear_in_flight", WORKLOAD, act, words).await?;
+        let act = async {
+            let before = parts.store.live_documents(&parts.root).await?;
+            let cleared = self.end_dead_rows(parts).await?;
+            Ok((cleared, before, parts.store.live_documents(&parts.root).await?))
+        };
+        let words = |(cleared, before, after): &(u64, u64, u64)| {
+            let live = |n: &u64| format!("{n} in flight");
+            ActEnd::from(format!("{cleared} cleared")).from_to(live(before), live(after))
+        };
+        let by = operator.by(None);
+        let (cleared, ..) = self.engine.acted(&by, "intake.clear_in_flight", WORKLOAD, act, words).await?;
         let (in_flight, _) = self.in_flight(parts).await?;
         Ok(InFlightCleared { cleared, in_flight })
     }

@@ -7,7 +7,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use redrive_blob::Blobs;
 use redrive_convert::Pdf;
-use redrive_engine::{By, EngineError, Explanation, Input};
+use redrive_engine::{EngineError, Explanation, Input};
 use redrive_fetch::Resource;
 use redrive_model::{Code, JobId};
 use redrive_store::{Acted, AttemptRow, Event, JobRow, LastFailure, Payload};
@@ -107,7 +107,7 @@ impl Owned {
     /// Starts it again as a new generation.
     pub(crate) async fn retry(&self) -> Result<(), Refusal> {
         let id = self.row.id;
-        let acted = match self.desk.engine.retry(vec![id], &self.by()).await {
+        let acted = match self.desk.engine.retry(vec![id], &self.session.by()).await {
             Ok(acted) => acted,
             Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => {
                 return Err(self.gone());
@@ -136,7 +136,7 @@ impl Owned {
 
     /// Stops it.
     pub(crate) async fn cancel(&self) -> Result<(), Refusal> {
-        let acted = self.desk.engine.cancel(vec![self.row.id], &self.by()).await?;
+        let acted = self.desk.engine.cancel(vec![self.row.id], &self.session.by()).await?;
         self.outcome(acted.first())
     }
 
@@ -162,10 +162,6 @@ impl Owned {
 
     pub(crate) fn gone(&self) -> Refusal {
         Refusal::new(Code::Expired, "The file was removed. Upload it again.").job(self.row.id)
-    }
-
-    fn by(&self) -> By {
-        By::new(self.session.actor())
     }
 }
 

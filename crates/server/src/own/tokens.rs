@@ -1,9 +1,8 @@
 //! Operators' tokens: found by whoever comes to the door, made and taken back by operators.
 
-use redrive_store::{NewToken, SessionKey, TokenId, TokenRow};
+use redrive_store::{ActEnd, NewToken, SessionKey, Standing, TokenId, TokenRow};
 
 use super::Desk;
-use super::desk::by;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
@@ -31,12 +30,13 @@ impl Desk {
     /// Keeps a fresh token; the trail says which, what it may do, and who wanted it.
     pub(crate) async fn add_token(&self, operator: Operator, new: NewToken) -> Result<(), Refusal> {
         let subject = format!("token {} ({}), {}", new.name.as_str(), TokenId::of(&new.hash), new.scope);
-        let words = match new.expires_at {
-            Some(end) => format!("made, good until {end}"),
-            None => "made".to_owned(),
+        let (words, standing) = match new.expires_at {
+            Some(end) => (format!("made, good until {end}"), format!("{}, good until {end}", new.scope)),
+            None => ("made".to_owned(), format!("{}, good", new.scope)),
         };
         let act = async { Ok(self.engine.store().add_token(new).await?) };
-        Ok(self.engine.acted(&by(operator, None), "token.add", subject, act, |()| words).await?)
+        let words = |(): &()| ActEnd::from(words).changed(None, Some(standing));
+        Ok(self.engine.acted(&operator.by(None), "token.add", subject, act, words).await?)
     }
 
     /// Takes a token back. Answers whether there is one.
@@ -48,7 +48,8 @@ impl Desk {
     ) -> Result<bool, Refusal> {
         let subject = format!("token {} ({}), {}", row.name.as_str(), row.id, row.scope);
         let act = async { Ok(self.engine.store().revoke_token(row.id).await?) };
-        let by = by(operator, reason);
-        Ok(self.engine.acted(&by, "token.revoke", subject, act, |_| "taken back".to_owned()).await?)
+        let how = |standing: Standing| format!("{}, {}", row.scope, standing.as_str());
+        let words = |_: &bool| ActEnd::from("taken back").from_to(how(row.standing), how(Standing::Revoked));
+        Ok(self.engine.acted(&operator.by(reason), "token.revoke", subject, act, words).await?)
     }
 }

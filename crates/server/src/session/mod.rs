@@ -18,6 +18,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
+use redrive_engine::By;
 use redrive_model::{Code, Owner};
 use redrive_store::{Scope, SessionKey, SessionLife, SessionRow};
 use tokio::sync::OnceCell;
@@ -28,6 +29,7 @@ use crate::pages::Viewer;
 use crate::peer::Peer;
 use crate::rates::too_often;
 use crate::refusal::Refusal;
+use crate::request::RequestId;
 
 pub(crate) use cookie::Jar;
 pub(crate) use guest::Guest;
@@ -42,26 +44,28 @@ pub(crate) struct Session {
     key: SessionKey,
     owner: Owner,
     operator: Option<Operator>,
+    request: RequestId,
 }
 
 impl Session {
-    fn of(key: SessionKey) -> Result<Self, Refusal> {
+    fn of(key: SessionKey, request: RequestId) -> Result<Self, Refusal> {
         // Half of the hash is enough to be the only one, and useless to whoever reads it.
         let half = key.as_bytes().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-        Ok(Self { key, owner: owner(format!("s:{half}"))?, operator: None })
+        Ok(Self { key, owner: owner(format!("s:{half}"))?, operator: None, request })
     }
 
     /// An operator's, with or without a session of its own.
-    fn of_operator(own: Option<Self>, operator: Operator) -> Result<Self, Refusal> {
+    fn of_operator(own: Option<Self>, operator: Operator, request: RequestId) -> Result<Self, Refusal> {
         let own = match own {
             Some(own) => own,
             None => Self {
                 key: SessionKey::from_bytes([0; 32]),
                 owner: owner(OPERATOR.to_owned())?,
                 operator: None,
+                request,
             },
         };
-        Ok(Self { operator: Some(operator), ..own })
+        Ok(Self { operator: Some(operator.asking(request)), ..own })
     }
 
     /// The one decision about who may see what: one's own, and operators everything.
@@ -82,11 +86,11 @@ impl Session {
         }
     }
 
-    /// Who the audit trail says did it.
-    pub(crate) fn actor(&self) -> String {
+    /// Who the audit trail says did it, by which request; an operator with their scope.
+    pub(crate) fn by(&self) -> By {
         match self.operator {
-            Some(operator) => operator.name(),
-            None => self.owner.as_str().to_owned(),
+            Some(operator) => operator.by(None),
+            None => By::new(self.owner.as_str()).request(self.request.to_string()),
         }
     }
 
@@ -157,6 +161,7 @@ pub(crate) struct Visit(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    request: RequestId,
     from: IpAddr,
     offered: Option<SessionKey>,
     /// The token that it was sent with.
@@ -186,12 +191,12 @@ impl Visit {
             let operator = self.find_operator(app).await?;
             let own = match self.0.offered {
                 Some(key) if lives(app, key, app.limits().session).await?.is_some() => {
-                    Some(Session::of(key)?)
+                    Some(Session::of(key, self.0.request)?)
                 }
                 Some(_) | None => None,
             };
             match operator {
-                Some(operator) => Session::of_operator(own, operator).map(Some),
+                Some(operator) => Session::of_operator(own, operator, self.0.request).map(Some),
                 None => Ok(own),
             }
         });
@@ -284,7 +289,7 @@ impl Visit {
         let fresh = self.0.fresh.get_or_try_init(|| async {
             app.meters().sessions.take(&self.0.from, 1.0).map_err(too_often)?;
             let secret = Secret::fresh()?;
-            let session = Session::of(secret.key())?;
+            let session = Session::of(secret.key(), self.0.request)?;
             Ok::<_, Refusal>((secret, session))
         });
         fresh.await.map(|(_, session)| session.clone())
@@ -329,6 +334,7 @@ pub(crate) async fn visit(State(app): State<App>, mut request: Request, next: Ne
     let peer = Peer::of(request.extensions(), headers, &app.limits().trusted_proxies);
     let signed_in = jar.operator().secret(headers);
     let visit = Visit(Arc::new(Inner {
+        request: request.extensions().get().copied().unwrap_or_else(RequestId::fresh),
         from: peer.0,
         offered: jar.secret(headers).map(|secret| secret.key()),
         token: operator::sent_token(headers),

@@ -65,11 +65,10 @@ pub(crate) async fn examine(
 }
 
 /// Starts an examination unless one is under way.
-pub(crate) async fn start(app: &App, _: Operator) -> Result<(), Refusal> {
-    let now = app.desk().now().await?;
+pub(crate) async fn start(app: &App, operator: Operator) -> Result<(), Refusal> {
+    let (surgery, now) = (surgery(app)?, app.desk().now().await?);
     let desk = app.desk().clone();
-    surgery(app)?.start(now, async move { desk.now().await.ok() });
-    Ok(())
+    app.desk().examined(operator, || surgery.start(now, async move { desk.now().await.ok() })).await
 }
 
 /// Whoever examines here.

@@ -32,16 +32,16 @@ impl Surgery {
         Self { examine, state: Arc::default(), ended: watch::Sender::new(0) }
     }
 
-    /// Begins one that goes on by itself; nothing when one is under way. `ended` tells the time at its end.
+    /// Begins one that goes on by itself; none when one is under way. Answers whether it did. `ended` tells the time at its end.
     pub(crate) fn start(
         &self,
         now: Timestamp,
         ended: impl Future<Output = Option<Timestamp>> + Send + 'static,
-    ) {
+    ) -> bool {
         {
             let mut known = lock(&self.state);
             if known.running_since.is_some() {
-                return;
+                return false;
             }
             known.running_since = Some(now);
         }
@@ -59,6 +59,7 @@ impl Surgery {
             let at = ended.await.unwrap_or(now);
             lock(&running.state).newest = Some((at, found));
         });
+        true
     }
 
     /// Waits until none is under way, but no longer than this.

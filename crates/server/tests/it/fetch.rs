@@ -11,7 +11,7 @@ use redrive_fetch::{Made, ManifestLimits, Resource};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
-use crate::world::{TOKEN, World, pdf};
+use crate::world::{TOKEN, World, eventually, pdf};
 
 /// A workload that stores the id of each resource instead of asking its origin; `no` fails, `slow` waits to be stopped.
 pub(crate) struct Pretends {
@@ -285,8 +285,15 @@ async fn a_batch_is_cancelled_once_by_its_owner() {
     let snapshot = ended(&mut ann, &id).await;
     assert_eq!((&snapshot["status"], &snapshot["resources_cancelled"]), (&json!("cancelled"), &json!(2)));
     assert_eq!(ann.post(&format!("/api/fetch/{id}/cancel")).await.code(), "CONFLICT_STATE");
-    let acts = world.engine.store().acts(redrive_store::PageRequest::default()).await.unwrap();
-    assert!(acts.rows.iter().any(|row| row.act.action == "batch.cancel" && row.act.actor.starts_with("s:")));
+    let request = answer.header("x-request-id").map(str::to_owned);
+    eventually(async || {
+        let acts = world.engine.store().acts(redrive_store::PageRequest::default()).await.unwrap();
+        let row = acts.rows.into_iter().find(|row| row.act.action == "batch.cancel").unwrap();
+        assert!(row.act.actor.starts_with("s:") && row.act.request_id == request, "{row:?}");
+        let change = (row.before.as_deref(), row.after.as_deref());
+        row.outcome.map(|_| assert_eq!(change, (Some("processing"), Some("cancelled"))))
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -31,6 +31,7 @@ mod settings;
 mod status;
 mod stream;
 mod tokens;
+mod trail;
 mod upload;
 mod world;
 mod zip;

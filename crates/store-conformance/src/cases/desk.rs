@@ -15,6 +15,8 @@ fn act(subject: &str) -> NewAct {
         action: "breaker.hold".into(),
         subject: subject.into(),
         reason: Some("they\nmove house".into()),
+        scope: None,
+        request_id: None,
     }
 }
 
@@ -25,7 +27,7 @@ pub async fn acts_are_kept_in_order_with_what_became_of_them(h: &dyn Harness) {
     for n in 0..5 {
         numbers.push(k.store.note_act(act(&format!("target-{n}"))).await.unwrap());
     }
-    k.store.conclude_act(numbers[0], "held").await.unwrap();
+    k.store.conclude_act(numbers[0], "held".into()).await.unwrap();
     let (mut seen, mut cursor) = (Vec::new(), None);
     loop {
         let page = k.store.acts(PageRequest { limit: 2, cursor }).await.unwrap();

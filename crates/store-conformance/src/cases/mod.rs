@@ -30,5 +30,6 @@ pub mod shape;
 pub mod targets;
 pub mod token;
 pub mod told;
+pub mod trail;
 pub mod unique;
 pub mod waiting;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use redrive_model::{JobId, ReplayId, State};
-use redrive_store::{ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, SettingRow};
+use redrive_store::{ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, Scope, SettingRow};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -24,8 +24,17 @@ pub(crate) async fn acts(inner: &Inner, page: &PageRequest) -> Result<Page<ActRo
             action: r.try_get(3)?,
             subject: r.try_get(4)?,
             reason: r.try_get(5)?,
+            scope: r.try_get::<Option<String>, _>(7)?.as_deref().and_then(Scope::parse),
+            request_id: r.try_get(8)?,
         };
-        Ok(ActRow { number: r.try_get(0)?, at: row::at(r, 1)?, act, outcome: r.try_get(6)? })
+        Ok(ActRow {
+            number: r.try_get(0)?,
+            at: row::at(r, 1)?,
+            act,
+            outcome: r.try_get(6)?,
+            before: r.try_get(9)?,
+            after: r.try_get(10)?,
+        })
     };
     let rows: Vec<ActRow> = rows.iter().map(read).collect::<sqlx::Result<_>>()?;
     let next = rows.last().filter(|_| rows.len() == limit).map(|last| last.number.to_string());

@@ -1,2 +1,2 @@
-SELECT number, at, actor, action, subject, reason, outcome FROM redrive.audit
+SELECT number, at, actor, action, subject, reason, outcome, scope, request_id, before, after FROM redrive.audit
 WHERE $1::int8 IS NULL OR number < $1 ORDER BY number DESC LIMIT $2

@@ -1,6 +1,6 @@
 //! The audit trail and settings.
 
-use redrive_store::NewAct;
+use redrive_store::{ActEnd, NewAct, Scope};
 
 use crate::store::Inner;
 
@@ -11,12 +11,16 @@ pub(crate) async fn note_act(inner: &Inner, act: &NewAct) -> sqlx::Result<i64> {
         .bind(act.action)
         .bind(act.subject)
         .bind(act.reason)
+        .bind(act.scope.map(Scope::as_str))
+        .bind(act.request_id)
         .fetch_one(&inner.pool)
         .await
 }
 
-pub(crate) async fn conclude_act(inner: &Inner, number: i64, outcome: &str) -> sqlx::Result<()> {
-    let query = sqlx::query(inner.sql.conclude_act.text()).bind(number).bind(outcome);
+pub(crate) async fn conclude_act(inner: &Inner, number: i64, end: &ActEnd) -> sqlx::Result<()> {
+    let ActEnd { outcome, before, after } = end.cleaned();
+    let query =
+        sqlx::query(inner.sql.conclude_act.text()).bind(number).bind(outcome).bind(before).bind(after);
     query.execute(&inner.pool).await.map(drop)
 }
 

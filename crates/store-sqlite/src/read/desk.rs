@@ -1,7 +1,7 @@
 //! The audit trail, settings, payloads, and where a replay's jobs are.
 
 use redrive_model::{JobId, ReplayId, State};
-use redrive_store::{ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, Result, SettingRow};
+use redrive_store::{ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, Result, Scope, SettingRow};
 use rusqlite::{Connection, params};
 
 use crate::row::{self, blob};
@@ -12,9 +12,22 @@ pub(crate) fn acts(conn: &Connection, page: &PageRequest) -> Result<Page<ActRow>
     let limit = page.rows();
     let before = page.after::<i64>()?;
     let rows = list(conn, sql::ACTS, params![before, i64::try_from(limit).unwrap_or(50)], |row| {
-        let act =
-            NewAct { actor: row.get(2)?, action: row.get(3)?, subject: row.get(4)?, reason: row.get(5)? };
-        Ok(ActRow { number: row.get(0)?, at: row::at(row, 1)?, act, outcome: row.get(6)? })
+        let act = NewAct {
+            actor: row.get(2)?,
+            action: row.get(3)?,
+            subject: row.get(4)?,
+            reason: row.get(5)?,
+            scope: row.get::<_, Option<String>>(7)?.as_deref().and_then(Scope::parse),
+            request_id: row.get(8)?,
+        };
+        Ok(ActRow {
+            number: row.get(0)?,
+            at: row::at(row, 1)?,
+            act,
+            outcome: row.get(6)?,
+            before: row.get(9)?,
+            after: row.get(10)?,
+        })
     })?;
     let next = rows.last().filter(|_| rows.len() == limit).map(|last| last.number.to_string());
     Ok(Page { rows, next })

@@ -1,1 +1,1 @@
-INSERT INTO audit (at, actor, action, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING number
+INSERT INTO audit (at, actor, action, subject, reason, scope, request_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING number

@@ -1,4 +1,4 @@
-//! The trail: who did what to what, why, and what became of it.
+//! The trail: who did what to what, with what right, why, what became of it, and what it changed.
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
@@ -47,7 +47,10 @@ fn row(act: &Act) -> Markup {
     html! {
         tr {
             th scope="row" { (time_exactly(act.at)) }
-            td { bdi { (act.actor) } }
+            td {
+                bdi { (act.actor) }
+                @if let Some(scope) = &act.scope { div.fine { "scope " (scope) } }
+            }
             td { code { (act.action) } " " bdi { (act.subject) } }
             td { @if let Some(reason) = &act.reason { bdi { (reason) } } }
             td {
@@ -55,7 +58,26 @@ fn row(act: &Act) -> Markup {
                     Some(outcome) => { bdi { (outcome) } }
                     None => { span.fine { "not known: it goes on, or the process ended in the middle" } }
                 }
+                (change(act))
+                @if let Some(id) = &act.request_id { div.fine { "request " code { (id) } } }
             }
+        }
+    }
+}
+
+/// What was changed: what was made was nothing before, what was removed is nothing after.
+fn change(act: &Act) -> Markup {
+    let side = |words: &Option<String>| {
+        html! {
+            @match words {
+                Some(words) => { bdi { (words) } }
+                None => { "nothing" }
+            }
+        }
+    };
+    html! {
+        @if act.before.is_some() || act.after.is_some() {
+            div.change { (side(&act.before)) " → " (side(&act.after)) }
         }
     }
 }

@@ -9,7 +9,6 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use redrive_api::{Delivery, DeliveryList};
-use redrive_engine::By;
 use redrive_intake::digest::{Preview, Recipients};
 use redrive_model::Code;
 use serde::Deserialize;
@@ -160,6 +159,6 @@ pub(in crate::pages) async fn mail(
 /// Sends it now.
 pub(in crate::pages) async fn send(State(app): State<App>, operator: Operator) -> Result<Response, Refusal> {
     let digests = digests(&app)?.clone();
-    to_its_end(async move { Ok(digests.open(&By::new(operator.name())).await?) }).await?;
+    to_its_end(async move { Ok(digests.open(&operator.by(None)).await?) }).await?;
     Ok(Redirect::to("/digest?sent=1").into_response())
 }
