@@ -1,20 +1,74 @@
-//! A handler has its time. What it has begun to commit goes on without it: such steps run in tasks of their own.
+//! A handler has its time. What it only reads ends with it: its future is dropped, as when a client goes away. What it has begun to commit
+//! goes on without it: such steps run in tasks of their own.
+//!
+//! The time is that until an answer begins. What comes after that, byte by byte, is watched by the door.
+
+use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
 use redrive_model::Code;
 
-use crate::app::App;
+use crate::limits::Limits;
 use crate::refusal::Refusal;
 
-/// Answers when the handler does not.
-pub(crate) async fn keep(State(app): State<App>, request: Request, next: Next) -> Response {
-    match tokio::time::timeout(app.limits().deadline, next.run(request)).await {
+/// Who asked for too much does not ask for the same again at once.
+const LATER: Duration = Duration::from_secs(60);
+
+/// By which clock a handler goes. There is no row without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// [`Limits::deadline`].
+    Usual,
+    /// [`Limits::long_deadline`], for what looks at many jobs or at whole files; with what can be done about it.
+    Long(&'static str),
+    /// [`Limits::body_deadline`], for what takes files in.
+    Body,
+}
+
+impl Clock {
+    /// How long that is.
+    pub(crate) const fn time(self, limits: &Limits) -> Duration {
+        match self {
+            Self::Usual => limits.deadline,
+            Self::Long(_) => limits.long_deadline,
+            Self::Body => limits.body_deadline,
+        }
+    }
+
+    fn refusal(self, time: Duration) -> Refusal {
+        let (advice, wait) = match self {
+            Self::Usual => ("What was begun may still be done: look before you ask again.", None),
+            Self::Long(advice) => (advice, Some(LATER)),
+            Self::Body => ("What was taken until now is kept: look before you send it again.", None),
+        };
+        let text = format!("This took too long: it may take {} s. {advice}", time.as_secs());
+        let refusal = Refusal::new(Code::SystemUnavailable, text);
+        match wait {
+            Some(wait) => refusal.retry_after(wait),
+            None => refusal,
+        }
+    }
+}
+
+/// The handler, answered for when it does not answer in time.
+pub(crate) fn within<S: Clone + Send + Sync + 'static>(
+    handler: MethodRouter<S>,
+    clock: Clock,
+    limits: &Limits,
+) -> MethodRouter<S> {
+    handler.layer(from_fn_with_state((clock, clock.time(limits)), keep))
+}
+
+async fn keep(State((clock, time)): State<(Clock, Duration)>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    match tokio::time::timeout(time, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let text = "This took too long. What was begun may still be done: look before you ask again.";
-            Refusal::new(Code::SystemUnavailable, text).into_response()
+            tracing::warn!(event = "request.too_long", path, seconds = time.as_secs());
+            clock.refusal(time).into_response()
         }
     }
 }

@@ -13,8 +13,12 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 pub struct Limits {
     /// The largest upload.
     pub max_upload: u64,
-    /// How long a handler may take; streams and uploads have clocks of their own.
+    /// How long a handler may take until its answer begins.
     pub deadline: Duration,
+    /// The same where it looks at many jobs or at whole files.
+    pub long_deadline: Duration,
+    /// The same where it takes files in: longer than the door waits for a body.
+    pub body_deadline: Duration,
     /// How long a session lives: at least as long as results are kept.
     pub session: SessionLife,
     /// How long a browser stays signed in as an operator.
@@ -70,6 +74,8 @@ impl Default for Limits {
         Self {
             max_upload: 52_428_800,
             deadline: Duration::from_secs(30),
+            long_deadline: Duration::from_secs(120),
+            body_deadline: Duration::from_secs(1_800),
             session: SessionLife { idle: DAY * 90, absolute: DAY * 365 },
             operator_session: SessionLife { idle: DAY / 2, absolute: DAY * 7 },
             seen_every: Duration::from_secs(300),
@@ -175,7 +181,12 @@ mod tests {
             ),
             format!("| time to wait for a body, in all | {} s |", door.body_time.as_secs()),
             format!("| answer that nobody reads | {} s |", door.write_stall.as_secs()),
-            format!("| time of a request without a stream or a file | {} s |", limits.deadline.as_secs()),
+            format!("| time until an answer begins | {} s |", limits.deadline.as_secs()),
+            format!(
+                "| the same of what looks at many jobs or whole files | {} s |",
+                limits.long_deadline.as_secs()
+            ),
+            format!("| the same of what takes files in | {} s |", many(limits.body_deadline.as_secs())),
             format!("| small bodies (JSON and forms) | {} KiB |", kib(crate::routes::SMALL_BODY)),
             format!("| rows in one page of a list | {}, unless said 50 |", redrive_model::limits::MAX_PAGE),
             format!("| file | {} bytes |", many(limits.max_upload)),

@@ -10,13 +10,20 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use redrive_store::Scope;
 
 use crate::app::App;
+use crate::deadline::{self, Clock};
 use crate::desk::{acts, breakers, bulk, groups, letters, overview, replays, simulate, turns, workers};
 use crate::rates::Kind;
 use crate::session::Need;
 use crate::{
-    auditor, dead, deadline, digest, download, failures, feed, fetch, health, intake, jobs, mappings,
-    openapi, operator, pages, pulse, rates, session, settings, tokens, upload, zip,
+    auditor, dead, digest, download, failures, feed, fetch, health, intake, jobs, mappings, openapi,
+    operator, pages, pulse, rates, session, settings, tokens, upload, zip,
 };
+
+/// What is said when a cancellation of many is not done in time.
+pub(crate) const CANCELS_ON: &str = "What was begun goes on without you: see the jobs and the audit trail before you ask again. A \
+                                     smaller limit is answered sooner.";
+/// What is said when a file is not ready in time.
+const FILE_NOT_READY: &str = "Nothing was changed. Try again in a while.";
 
 /// The largest body of a request that has no file in it, in bytes.
 pub(crate) const SMALL_BODY: usize = 64 * 1024;
@@ -76,8 +83,8 @@ pub(crate) struct Row {
     info: RouteInfo,
     handler: MethodRouter<App>,
     kind: Option<Kind>,
-    /// Whether the handler has the usual time; streams and uploads have clocks of their own.
-    timed: bool,
+    /// How long the handler may take until it answers.
+    clock: Clock,
 }
 
 impl Row {
@@ -91,7 +98,12 @@ impl Row {
         // Who may only read changes nothing by it; what is everybody's needs nothing.
         let reads = method == Method::GET || access == Access::Everybody;
         let scope = if reads { Scope::Read } else { Scope::Act };
-        Self { info: RouteInfo { method, path, access, scope }, handler, kind: kind.into(), timed: true }
+        Self {
+            info: RouteInfo { method, path, access, scope },
+            handler,
+            kind: kind.into(),
+            clock: Clock::Usual,
+        }
     }
 
     /// It changes settings, tokens, or who is told.
@@ -100,16 +112,22 @@ impl Row {
         self
     }
 
-    /// It has a clock of its own.
-    pub(crate) fn slow(self) -> Self {
-        Self { timed: false, ..self }
+    /// It takes files in, and has the time for that.
+    pub(crate) fn takes_files(self) -> Self {
+        Self { clock: Clock::Body, ..self }
+    }
+
+    /// It looks at many jobs or at whole files, and says what can be done when that takes too long.
+    pub(crate) fn long(self, advice: &'static str) -> Self {
+        Self { clock: Clock::Long(advice), ..self }
     }
 }
 
 fn table() -> Vec<Row> {
     use Access::{Everybody, Operator, Owner, Session};
     let row = Row::new;
-    let slow = Row::slow;
+    let takes_files = Row::takes_files;
+    let long = Row::long;
     let admin = Row::admin;
     let (look, act) = (Some(Kind::Look), Some(Kind::Act));
     vec![
@@ -120,34 +138,34 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/openapi.json", Everybody, None, get(openapi::document)),
         row(Method::GET, "/api/mappings", Everybody, look, get(mappings::list)),
         row(Method::GET, "/api/status", Everybody, look, get(pulse::status)),
-        slow(row(Method::POST, "/api/upload", Session, Some(Kind::Upload), post(upload::upload))),
+        takes_files(row(Method::POST, "/api/upload", Session, Some(Kind::Upload), post(upload::upload))),
         row(Method::GET, "/api/jobs", Session, look, get(jobs::list)),
         row(Method::GET, "/api/jobs/{id}", Owner, look, get(jobs::one)),
         row(Method::GET, "/api/jobs/{id}/attempts", Owner, look, get(jobs::attempts)),
         row(Method::GET, "/api/jobs/{id}/events", Owner, look, get(jobs::events)),
         row(Method::GET, "/api/jobs/{id}/explain", Owner, look, get(jobs::explain)),
-        slow(row(
-            Method::GET,
-            "/api/jobs/{id}/download",
-            Owner,
-            Some(Kind::Download),
-            get(download::download),
-        )),
+        long(
+            row(Method::GET, "/api/jobs/{id}/download", Owner, Some(Kind::Download), get(download::download)),
+            FILE_NOT_READY,
+        ),
         row(Method::POST, "/api/jobs/{id}/retry", Owner, Some(Kind::Act), post(jobs::retry)),
         row(Method::POST, "/api/jobs/{id}/cancel", Owner, Some(Kind::Act), post(jobs::cancel)),
-        slow(row(Method::POST, "/api/fetch", Session, Some(Kind::Upload), post(fetch::post))),
+        takes_files(row(Method::POST, "/api/fetch", Session, Some(Kind::Upload), post(fetch::post))),
         row(Method::GET, "/api/fetch", Session, look, get(fetch::list)),
         row(Method::GET, "/api/fetch/{id}", Owner, look, get(fetch::one)),
         row(Method::GET, "/api/fetch/{id}/resources", Owner, look, get(fetch::resources)),
-        slow(row(Method::GET, "/api/fetch/{id}/missing", Owner, Some(Kind::Download), get(fetch::missing))),
+        row(Method::GET, "/api/fetch/{id}/missing", Owner, Some(Kind::Download), get(fetch::missing)),
         row(Method::POST, "/api/fetch/{id}/cancel", Owner, Some(Kind::Act), post(fetch::cancel)),
         row(Method::POST, "/api/fetch/{id}/retry", Owner, Some(Kind::Act), post(fetch::retry)),
-        slow(row(Method::GET, "/api/download.zip", Session, Some(Kind::Download), get(zip::download))),
-        slow(row(Method::GET, "/api/events/stream", Session, look, get(feed::stream))),
+        long(
+            row(Method::GET, "/api/download.zip", Session, Some(Kind::Download), get(zip::download)),
+            "Nothing was changed. Ask for fewer results at once, with ids.",
+        ),
+        row(Method::GET, "/api/events/stream", Session, look, get(feed::stream)),
         row(Method::GET, "/sign-in", Everybody, look, get(operator::page)),
         row(Method::POST, "/sign-in", Everybody, Some(Kind::Act), post(operator::enter)),
         row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
-        slow(row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list))),
+        row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list)),
         row(Method::GET, "/api/dead-letters/{offset}", Operator, look, get(dead::one)),
         row(Method::POST, "/api/dead-letters/{offset}/replay", Operator, act, post(letters::replay)),
         row(Method::POST, "/api/dead-letters/{offset}/discard", Operator, act, post(letters::discard)),
@@ -161,7 +179,7 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/groups/{fingerprint}", Operator, look, get(groups::one)),
         row(Method::POST, "/api/groups/{fingerprint}/ack", Operator, act, post(groups::ack)),
         row(Method::POST, "/api/groups/{fingerprint}/resolve", Operator, act, post(groups::resolve)),
-        slow(row(Method::POST, "/api/jobs/cancel", Operator, act, post(bulk::cancel))),
+        long(row(Method::POST, "/api/jobs/cancel", Operator, act, post(bulk::cancel)), CANCELS_ON),
         row(Method::GET, "/api/overview", Operator, look, get(overview::one)),
         row(Method::GET, "/api/breakers/history", Operator, look, get(turns::list)),
         row(Method::GET, "/api/breakers", Operator, look, get(breakers::list)),
@@ -169,9 +187,16 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/breakers/{target}/release", Operator, act, post(breakers::release)),
         row(Method::GET, "/api/workers", Operator, look, get(workers::list)),
         row(Method::POST, "/api/workers/{id}/drain", Operator, act, post(workers::drain)),
-        slow(row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate))),
+        long(
+            row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate)),
+            "It was stopped, and nothing was changed. Ask for fewer jobs: a later since.",
+        ),
         row(Method::GET, "/api/audit", Operator, look, get(acts::list)),
-        slow(row(Method::GET, "/api/auditor", Operator, look, get(auditor::look))),
+        long(
+            row(Method::GET, "/api/auditor", Operator, look, get(auditor::look)),
+            "It was stopped, and nothing was changed. POST /api/doctor looks at the same without a limit and goes on after its answer; \
+             GET /api/doctor says what it found.",
+        ),
         row(Method::GET, "/api/settings", Operator, look, get(settings::list)),
         row(Method::GET, "/api/doctor", Operator, look, get(settings::findings)),
         row(Method::POST, "/api/doctor", Operator, act, post(settings::examine)),
@@ -189,13 +214,13 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/api/intake/clear-in-flight", Operator, act, post(intake::clear)),
         row(Method::GET, "/api/intake/documents", Operator, look, get(intake::documents::list)),
         row(Method::GET, "/api/intake/documents/{id}", Operator, look, get(intake::documents::one)),
-        slow(row(
+        row(
             Method::GET,
             "/api/intake/documents/{id}/report",
             Operator,
             Some(Kind::Download),
             get(intake::documents::newest_report),
-        )),
+        ),
         row(
             Method::POST,
             "/api/intake/documents/{id}/report",
@@ -211,10 +236,7 @@ fn table() -> Vec<Row> {
 /// Both tables as a router.
 pub(crate) fn router(app: &App) -> Router<App> {
     table().into_iter().chain(pages::table()).fold(Router::new(), |router, row| {
-        let mut handler = row.handler;
-        if row.timed {
-            handler = handler.layer(from_fn_with_state(app.clone(), deadline::keep));
-        }
+        let mut handler = deadline::within(row.handler, row.clock, app.limits());
         if let Some(kind) = row.kind {
             handler = handler.layer(from_fn_with_state((app.clone(), kind), rates::meter));
         }
@@ -227,27 +249,29 @@ pub(crate) fn router(app: &App) -> Router<App> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use axum::body::Body;
+    use axum::extract::Request;
+    use axum::routing::any;
+    use tokio::time::Instant;
+    use tower_service::Service;
 
-    /// Streams, uploads and downloads are watched by the door, byte by byte; what operators do to or with every job
-    /// takes as long as that.
-    const UNTIMED: &[(&str, &str)] = &[
-        ("POST", "/api/upload"),
-        ("POST", "/upload"),
-        ("POST", "/api/fetch"),
-        ("POST", "/fetch"),
+    use super::*;
+    use crate::limits::Limits;
+    use crate::refusal::Refusal;
+
+    /// What looks at many jobs or at whole files.
+    const LONG: &[(&str, &str)] = &[
         ("GET", "/api/jobs/{id}/download"),
-        ("GET", "/api/fetch/{id}/missing"),
         ("GET", "/api/download.zip"),
-        ("GET", "/api/events/stream"),
-        ("GET", "/live"),
-        ("GET", "/api/dead-letters"),
-        ("GET", "/api/intake/documents/{id}/report"),
         ("POST", "/api/simulate"),
         ("POST", "/api/jobs/cancel"),
         ("POST", "/jobs/cancel"),
         ("GET", "/api/auditor"),
     ];
+
+    /// What takes files in.
+    const BODY: &[(&str, &str)] =
+        &[("POST", "/api/upload"), ("POST", "/upload"), ("POST", "/api/fetch"), ("POST", "/fetch")];
 
     /// What asks the store for nothing and is small; everything else is counted.
     const UNCOUNTED: &[&str] = &[
@@ -260,11 +284,40 @@ mod tests {
         "/favicon.ico",
     ];
 
+    /// A handler that never answers, by each row's clock.
+    #[tokio::test(start_paused = true)]
+    async fn every_route_answers_in_its_time_whatever_its_handler_does() {
+        let limits = Limits::default();
+        let mut told = 0;
+        for row in table().into_iter().chain(pages::table()) {
+            let (method, path) = (row.info.method.clone(), row.info.path);
+            let time = match (method.as_str(), path) {
+                known if LONG.contains(&known) => limits.long_deadline,
+                known if BODY.contains(&known) => limits.body_deadline,
+                _ => limits.deadline,
+            };
+            let never = deadline::within::<()>(any(std::future::pending::<()>), row.clock, &limits);
+            let (began, request) = (Instant::now(), Request::builder().method(&method).uri("/"));
+            let request = request.body(Body::empty()).unwrap();
+            let answer = Router::new().route("/", never).call(request).await.unwrap();
+            assert_eq!(began.elapsed().as_secs(), time.as_secs(), "{method} {path}");
+            assert_eq!(answer.status(), 503, "{method} {path}");
+            assert!(answer.headers().contains_key("retry-after"), "{method} {path}");
+            let refusal = answer.extensions().get::<Refusal>().unwrap();
+            let detail = &refusal.problem().detail;
+            assert_eq!(refusal.code(), "SYSTEM_UNAVAILABLE", "{method} {path}");
+            assert!(detail.starts_with("This took too long: ") && !detail.contains("  "), "{detail}");
+            told += 1;
+        }
+        assert!(told > 100 && limits.deadline < limits.long_deadline, "{told}");
+        // Who sends slowly is told so by the door, not by this.
+        assert!(limits.body_deadline > crate::DoorLimits::default().body_time + limits.long_deadline);
+    }
+
     #[test]
-    fn every_handler_has_its_time_and_its_rate() {
+    fn every_handler_has_its_rate() {
         for row in table().iter().chain(&pages::table()) {
             let (method, path) = (row.info.method.as_str(), row.info.path);
-            assert_eq!(!row.timed, UNTIMED.contains(&(method, path)), "{method} {path}");
             assert_eq!(row.kind.is_none(), UNCOUNTED.contains(&path), "{method} {path}");
             // Looking never changes anything: a link cannot be made to act.
             assert!(method != "GET" || row.kind != Some(Kind::Act), "{method} {path}");

@@ -21,7 +21,8 @@ pub(crate) const MOST: u64 = 100_000;
 #[utoipa::path(post, path = "/api/jobs/cancel", tag = "operators", request_body = CancelJobs, responses(
     (status = 200, description = "What became of it; with `dry_run` `{matching}`, how many", body = CancelledJobs),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "CONFLICT_STATE: the engine's own jobs are not cancelled so", body = Problem, content_type = "application/problem+json")))]
+    (status = 409, description = "CONFLICT_STATE: the engine's own jobs are not cancelled so", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer, or it was not done within 120 s and goes on without you: a smaller `limit` is answered sooner", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(
     State(app): State<App>,
     operator: Operator,

@@ -17,10 +17,11 @@ use crate::refusal::Refusal;
 /// So far back unless said.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// What would have become of a workload's jobs under another policy.
+/// What would have become of a workload's jobs under another policy. It takes as long as there are jobs, and ends when nobody waits for it.
 #[utoipa::path(post, path = "/api/simulate", tag = "operators", request_body = Simulate, responses(
     (status = 200, body = Simulated),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer, or it was not done within 120 s and was stopped: ask for a later `since`", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn simulate(
     State(app): State<App>,
     operator: Operator,

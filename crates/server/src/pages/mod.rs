@@ -43,7 +43,7 @@ pub(crate) use sign_in::sign_in;
 pub(crate) use viewer::Viewer;
 
 use crate::rates::Kind;
-use crate::routes::{Access, Row};
+use crate::routes::{Access, CANCELS_ON, Row};
 
 /// What a page may load: what this server gives, and nothing that stands in the page itself.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -60,19 +60,19 @@ pub(crate) fn table() -> Vec<Row> {
     let (look, act) = (Kind::Look, Kind::Act);
     vec![
         Row::new(Method::GET, "/", Session, look, get(upload::page)),
-        Row::new(Method::POST, "/upload", Session, Kind::Upload, post(upload::hand_in)).slow(),
+        Row::new(Method::POST, "/upload", Session, Kind::Upload, post(upload::hand_in)).takes_files(),
         Row::new(Method::POST, "/upload/unsent", Session, Kind::Upload, post(upload::unsent)),
         Row::new(Method::GET, "/jobs", Session, look, get(jobs::page)),
         Row::new(Method::GET, "/jobs/zip", Session, look, get(zip::chosen)),
         Row::new(Method::GET, "/jobs/replay", Operator, look, get(desk::ask_replay)),
         Row::new(Method::POST, "/jobs/replay", Operator, act, post(desk::replay_many)),
         Row::new(Method::GET, "/jobs/cancel", Operator, look, get(desk::ask_cancel)),
-        Row::new(Method::POST, "/jobs/cancel", Operator, act, post(desk::cancel_many)).slow(),
+        Row::new(Method::POST, "/jobs/cancel", Operator, act, post(desk::cancel_many)).long(CANCELS_ON),
         Row::new(Method::GET, "/jobs/{id}", Owner, look, get(job::page)),
         Row::new(Method::POST, "/jobs/{id}/retry", Owner, act, post(acts::retry)),
         Row::new(Method::POST, "/jobs/{id}/cancel", Owner, act, post(acts::cancel)),
         Row::new(Method::GET, "/fetch", Session, look, get(fetch::list)),
-        Row::new(Method::POST, "/fetch", Session, Kind::Upload, post(fetch::hand_in)).slow(),
+        Row::new(Method::POST, "/fetch", Session, Kind::Upload, post(fetch::hand_in)).takes_files(),
         Row::new(Method::GET, "/fetch/{id}", Owner, look, get(fetch::batch)),
         Row::new(Method::POST, "/fetch/{id}/retry", Owner, act, post(fetch::retry)),
         Row::new(Method::POST, "/fetch/{id}/cancel", Owner, act, post(fetch::cancel)),
@@ -106,7 +106,7 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/settings", Operator, look, get(settings::page)),
         Row::new(Method::POST, "/settings", Operator, act, post(settings::examine)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
-        Row::new(Method::GET, "/live", Session, look, get(live::stream)).slow(),
+        Row::new(Method::GET, "/live", Session, look, get(live::stream)),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),
         Row::new(Method::GET, "/failures/{code}", Everybody, look, get(failures::one)),
         Row::new(Method::GET, "/docs", Everybody, look, get(docs::page)),
