@@ -147,7 +147,7 @@ fn everything() -> Result<Claim> {
 /// Every so-many-th is given up, for one of a hundred causes; the others are done.
 fn end(claimed: &Claimed, n: usize, one_dead_of: usize) -> Result<Finish> {
     let done = success(claimed, "bench", Some(DAY * 7));
-    if n % one_dead_of != 0 {
+    if !n.is_multiple_of(one_dead_of) {
         let result = Some(format!("results/{n:07}"));
         return Ok(Finish { step: Step::Complete { result, keep: Some(DAY * 7) }, ..done });
     }
