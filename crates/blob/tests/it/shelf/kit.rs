@@ -9,8 +9,8 @@ use futures::TryStreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path as Object;
 use object_store::{Attribute, Attributes, ObjectStore, ObjectStoreExt, PutOptions};
-use redrive_blob::Sha256;
 use redrive_blob::shelf::{BucketShelf, FolderShelf, Item, Meta, MovePoint, MoveSeam, Relocated, Shelf};
+use redrive_blob::{BlobError, Sha256};
 use tempfile::TempDir;
 
 use crate::kit::{k, raw, settings};
@@ -165,6 +165,17 @@ impl Kit {
 
     pub(crate) async fn relocate(&self, from: &str, version: &str, to: &str) -> Relocated {
         self.shelf.relocate(&k(from), &version.to_owned(), &k(to), &Meta::new()).await.unwrap()
+    }
+
+    /// The same, asked again while the place cannot answer, as whoever moves does: s3s-fs answers 500 about what goes away while it looks.
+    pub(crate) async fn relocate_in_the_end(&self, from: &str, version: &str, to: &str) -> Relocated {
+        for _ in 0..20 {
+            let moved = self.shelf.relocate(&k(from), &version.to_owned(), &k(to), &Meta::new()).await;
+            if !matches!(moved, Err(BlobError::Unavailable { .. })) {
+                return moved.unwrap();
+            }
+        }
+        panic!("{from} could not be moved to {to}: the place does not answer")
     }
 
     /// Every file by its key and hash.
