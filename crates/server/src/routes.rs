@@ -307,6 +307,9 @@ mod tests {
             let detail = &refusal.problem().detail;
             assert_eq!(refusal.code(), "SYSTEM_UNAVAILABLE", "{method} {path}");
             assert!(detail.starts_with("This took too long: ") && !detail.contains("  "), "{detail}");
+            if let Clock::Long(advice) = row.clock {
+                assert!(detail.ends_with(advice), "{method} {path}: {detail}");
+            }
             told += 1;
         }
         assert!(told > 100 && limits.deadline < limits.long_deadline, "{told}");
