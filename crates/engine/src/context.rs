@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redrive_model::{BatchId, Code, EventSeq, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName};
+use redrive_model::{
+    BatchId, Code, EventSeq, Failure, JobId, Owner, Target, TargetSet, Timestamp, WorkloadName,
+};
 use redrive_store::{Claimed, Event, Lease, Progress, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +33,7 @@ struct Inner {
     said: Mutex<Option<Instant>>,
 }
 
-/// What a handler leaves behind when it completes.
+/// What a handler leaves behind when it ends.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
     /// Where its result is.
@@ -40,6 +42,8 @@ pub(crate) struct Left {
     pub(crate) bytes: u64,
     /// Most charged executions, where the handler knows better than its policy.
     pub(crate) cap: Option<u32>,
+    /// A target that it came to and that the job does not depend on.
+    pub(crate) came_to: Option<Target>,
 }
 
 impl Context {
@@ -67,10 +71,17 @@ impl Context {
         &self.inner.claimed.workload
     }
 
-    /// Whose job it is.
+    /// Whose job it is. A member without an owner of its own is its batch's owner's; see [`Context::whose`].
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
         self.inner.claimed.owner.as_ref()
+    }
+
+    /// Whose job it is, or else whose batch it belongs to. Asks the store for the latter.
+    pub async fn whose(&self) -> Result<Option<Owner>, Failure> {
+        let (None, Some(batch)) = (self.owner(), self.batch()) else { return Ok(self.owner().cloned()) };
+        let batch = self.inner.store.batch(batch).await;
+        Ok(batch.map_err(|error| Failure::new(error.code(), error))?.and_then(|batch| batch.owner))
     }
 
     /// What people call it.
@@ -227,6 +238,13 @@ impl Context {
     /// the program runs. An attempt that ends its process is decided by the policy.
     pub fn set_max_attempts(&self, cap: u32) {
         self.left().cap = Some(cap.max(1));
+    }
+
+    /// Names a target that this attempt came to and that the job does not depend on, such as the host that a redirect led to. How the
+    /// attempt ends then speaks for or against that one too: what it asked for and what it did wrong holds the jobs that do depend on it,
+    /// and a retry of this one waits for it. Say it only when it is so: not when another target is to blame.
+    pub fn came_to(&self, target: Target) {
+        self.left().came_to = Some(target);
     }
 
     pub(crate) fn take_left(&self) -> Left {

@@ -12,7 +12,7 @@ use redrive_store::{
 
 use crate::chore::{Minutes, Reclaim, Retention};
 use crate::contact::Contact;
-use crate::desk::Replaying;
+use crate::desk::{OWN, Replaying};
 use crate::ids::Ids;
 use crate::many::Halving;
 use crate::projector::{Parked, READERS, Reading};
@@ -227,9 +227,8 @@ impl Engine {
     pub async fn remove_permanent(&self, name: &str, by: &By) -> Result<bool> {
         let mut removed = false;
         for name in [name.to_owned(), format!("{}{name}", crate::schedule::PREFIX)] {
-            let filter = JobFilter { workload: Some(WorkloadName::new(name)?), ..JobFilter::default() };
-            let rows = self.inner.store.jobs(filter, PageRequest { limit: 1, cursor: None }).await?.rows;
-            let live = rows.into_iter().filter(|row| !row.state.is_terminal());
+            let live = self.newest_chore(&WorkloadName::new(name)?).await?;
+            let live = live.into_iter().filter(|row| !row.state.is_terminal());
             for row in live.collect::<Vec<_>>() {
                 removed |= self.cancel(vec![row.id], by).await?.contains(&Acted::Done);
             }
@@ -241,7 +240,21 @@ impl Engine {
         let mut job = NewJob::new(self.new_id(), name.clone(), b"null".to_vec());
         job.dedupe = Some(DedupeKey::new(name, None, &[b"permanent"]));
         job.label = Some(name.to_string());
+        job.chore = true;
         self.enqueue_only(job).await
+    }
+
+    /// The newest job of a permanent name, wherever it is among all others.
+    pub(crate) async fn newest_chore(&self, name: &WorkloadName) -> Result<Option<JobRow>> {
+        let filter = JobFilter { workload: Some(name.clone()), chore: true, ..JobFilter::default() };
+        let one = || PageRequest { limit: 1, cursor: None };
+        let found = self.inner.store.jobs(filter.clone(), one()).await?.rows.pop();
+        if found.is_some() || name.as_str().starts_with(OWN) {
+            return Ok(found);
+        }
+        // Handed in by others than us, under a policy that never ends: a job like any other.
+        let filter = JobFilter { chore: false, ..filter };
+        Ok(self.inner.store.jobs(filter, one()).await?.rows.pop())
     }
 
     /// Hands in a job that is the only one with its key: answers it, or the one that is there and has not ended. One that is

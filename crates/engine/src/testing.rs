@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redrive_model::Code;
 
 use crate::contact::Contact;
-use crate::runtime::{Worker, step};
+use crate::runtime::{Worker, begin, step};
 use crate::{Engine, EngineError, Result};
 
 /// More executions than this in one go are a loop that does not end.
@@ -19,6 +19,7 @@ impl Engine {
     pub async fn run_until_idle(&self) -> Result<u64> {
         let worker: Arc<Worker> =
             self.worker(self.handlers(), Arc::new(Contact::new(self.options().lease_ttl)));
+        begin(&worker).await?;
         let mut ran = 0;
         loop {
             self.clock().correct(self.store().now().await?);

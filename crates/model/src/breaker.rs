@@ -16,10 +16,12 @@ use crate::id::WorkerId;
 use crate::instant;
 use crate::state::words;
 
+mod asking;
 mod busy;
 mod call;
 mod turn;
 
+pub use asking::{Asking, NEXT_WISH};
 pub use busy::Busy;
 pub use call::Call;
 pub use turn::{Deed, Turn};
@@ -180,6 +182,9 @@ pub struct Breaker {
     pub hold: Option<Hold>,
     /// The target asked for time (429) until then, apart from the phase.
     pub throttled_until: Option<Timestamp>,
+    /// Since when it asks for time and does nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asking: Option<Asking>,
     /// How many of its last answers asked for time (503).
     #[serde(default, skip_serializing_if = "Busy::is_quiet")]
     pub busy: Busy,
@@ -215,6 +220,7 @@ impl Breaker {
             recent: VecDeque::new(),
             hold: None,
             throttled_until: None,
+            asking: None,
             busy: Busy::new(),
             retries: Bucket::new(),
             down: None,
@@ -244,6 +250,9 @@ impl Breaker {
     pub fn record(&mut self, config: &Config, now: Timestamp, draw: u64, call: Call, epoch: u64) {
         if matches!(call, Call::Neutral | Call::Busy) {
             return;
+        }
+        if matches!(call, Call::Success | Call::Answered) {
+            self.asking = None;
         }
         match self.phase {
             // A late result says nothing about the target as it is now.
@@ -319,7 +328,7 @@ impl Breaker {
         true
     }
 
-    /// The target asked for time until then. A later wish wins, an earlier one is ignored.
+    /// The target is left alone until then. A later wish wins, an earlier one is ignored. See [`Breaker::asks`].
     pub fn throttle(&mut self, until: Timestamp) {
         self.throttled_until = self.throttled_until.max(Some(until));
     }
@@ -333,6 +342,7 @@ impl Breaker {
     pub fn release(&mut self, now: Timestamp) {
         self.hold = None;
         self.throttled_until = None;
+        self.asking = None;
         match self.phase {
             Phase::Open { .. } | Phase::HalfOpen { .. } => {
                 self.epoch += 1;
@@ -394,7 +404,8 @@ impl Breaker {
     /// is shut stays for as long as jobs depend on it (`wanted`), and for a week after.
     #[must_use]
     pub fn is_forgettable(&self, now: Timestamp, wanted: bool) -> bool {
-        if self.is_held(now) || self.throttled_until.is_some_and(|until| until > now) {
+        if self.is_held(now) || self.throttled_until.is_some_and(|until| until > now) || self.still_asks(now)
+        {
             return false;
         }
         match self.next_probe_at() {
@@ -452,6 +463,7 @@ impl Breaker {
         self.recent.clear();
         self.streak = 0;
         self.down = None;
+        self.asking = None;
         self.phase = Phase::Ramp { limit: 1, successes: 0 };
         self.since = now;
     }

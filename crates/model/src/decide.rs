@@ -311,7 +311,8 @@ impl Decider<'_> {
         let mut spent = self.job.spent.clone();
         let waited = spent.throttle(wait);
         if waited > self.policy.throttle_deadline && !self.policy.is_permanent() {
-            return give_up(DeadReason::Deadline, Some(Code::SystemThrottledTooLong), Rule::ThrottledTooLong);
+            // With the code of the last answer: trying again later may well help.
+            return give_up(DeadReason::Deadline, None, Rule::ThrottledTooLong);
         }
         let (due, alone) = (Due::In(wait), self.job.alone);
         let step = NextStep::Requeue { why: Requeue::Throttle, due, charge: Charge::GiveBack, spent, alone };

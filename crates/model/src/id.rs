@@ -73,6 +73,14 @@ uuid_id!(
     /// One durable unit of work.
     JobId
 );
+impl JobId {
+    /// The smallest id that is larger than this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(Uuid::from_u128(self.0.as_u128().saturating_add(1)))
+    }
+}
+
 uuid_id!(
     /// Jobs submitted together.
     BatchId

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::backoff::Backoff;
 use crate::failure::{Budget, Code, Retries};
-use crate::limits::MAX_RELEASES;
+use crate::limits::{MAX_RELEASES, THROTTLE_DEADLINE};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Built-in permanent jobs never wait longer than this between failures.
@@ -35,7 +35,8 @@ pub struct Policy {
     /// is held meanwhile is given up when its turn comes.
     #[serde(default)]
     pub deadline: Option<Duration>,
-    /// How long throttling may keep a job waiting: all waits together that the other side asked this job for.
+    /// How long throttling may keep a job waiting: all waits together that the other side asked this job for, or as long as its target
+    /// has asked whomever for time, without a good answer between.
     pub throttle_deadline: Duration,
     /// A server's Retry-After counts at most this much.
     pub retry_after_cap: Duration,
@@ -67,7 +68,7 @@ impl Policy {
             code_caps: BTreeMap::new(),
             retry_all: false,
             deadline: None,
-            throttle_deadline: DAY,
+            throttle_deadline: THROTTLE_DEADLINE,
             retry_after_cap: Duration::from_secs(3600),
             max_releases: MAX_RELEASES,
             warn_attempts: Some(3),

@@ -120,6 +120,7 @@ macro_rules! suite {
             }
             desk {
                 acts_are_kept_in_order_with_what_became_of_them,
+                acts_are_found_by_every_filter,
                 settings_are_set_changed_and_taken_back,
                 of_many_first_values_of_a_setting_one_holds,
                 what_a_job_carries_can_be_read,
@@ -201,8 +202,10 @@ macro_rules! suite {
             }
             dead_list {
                 d4_dead_letters_are_found_by_every_filter,
+                a_letter_of_a_member_is_its_batchs_owners,
                 open_letters_are_meant_unless_a_state_is_said,
                 d5_the_count_of_a_dry_run_is_the_effect,
+                the_newest_match_is_known_however_many_others_died_since,
                 pages_of_dead_letters_give_each_exactly_once,
                 a_group_moves_as_its_table_says,
                 groups_are_listed_by_filter_and_page,
@@ -249,6 +252,7 @@ macro_rules! suite {
             waiting {
                 a_waiting_job_wakes_when_its_batch_ends,
                 a_batch_that_ended_or_never_was_is_not_waited_for,
+                a_waiting_job_is_counted_as_one,
                 all_waiters_of_a_batch_wake_and_no_others,
                 a_waiting_job_can_be_cancelled_but_not_rescheduled,
                 a_batch_that_ends_at_the_same_moment_wakes_its_waiter,
@@ -276,14 +280,19 @@ macro_rules! suite {
             }
             list {
                 jobs_are_found_by_every_filter,
+                jobs_are_found_by_the_worker_that_holds_them,
                 members_hide_no_job_that_is_in_no_batch,
                 each_shown_state_finds_its_own,
                 several_shown_states_find_the_jobs_of_each,
                 the_queue_counts_every_way_of_waiting,
                 pages_give_every_job_exactly_once,
+                a_page_of_rare_rows_is_full,
+                a_job_is_found_by_its_id_however_old_it_is,
                 a_page_is_bounded_and_its_cursor_checked,
                 counts_are_by_workload_and_targets,
                 the_count_of_a_filter_is_what_its_pages_have,
+                what_was_counted_goes_up_to_its_newest_job,
+                chores_are_found_however_many_other_jobs_there_are,
             }
             minutes {
                 what_happened_is_counted_by_minute,

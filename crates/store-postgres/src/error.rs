@@ -24,6 +24,31 @@ impl Kind {
     pub(crate) const fn may_repeat(self) -> bool {
         matches!(self, Self::Retry | Self::Lost)
     }
+
+    /// Whether what was sent may have been carried out though nobody heard of it.
+    pub(crate) const fn is_unheard(self) -> bool {
+        matches!(self, Self::Lost | Self::Silent)
+    }
+}
+
+/// The connection broke before anything of the call was sent that could have been carried out.
+#[derive(Debug)]
+struct Unsent(sqlx::Error);
+
+impl std::fmt::Display for Unsent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Unsent {}
+
+/// Says of an error that nothing was carried out, whatever became of the connection.
+pub(crate) fn unsent(error: sqlx::Error) -> sqlx::Error {
+    match kind(&error) {
+        Kind::Lost => sqlx::Error::AnyDriverError(Box::new(Unsent(error))),
+        Kind::Retry | Kind::Silent | Kind::Final => error,
+    }
 }
 
 /// What is to be done about this error.
@@ -43,6 +68,7 @@ pub(crate) fn kind(error: &sqlx::Error) -> Kind {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) | sqlx::Error::WorkerCrashed => {
             Kind::Lost
         }
+        sqlx::Error::AnyDriverError(error) if error.is::<Unsent>() => Kind::Retry,
         _ => Kind::Final,
     }
 }
@@ -74,6 +100,9 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
             StoreError::Unavailable { reason: "no free connection to Postgres".into() }
         }
         sqlx::Error::PoolClosed => StoreError::Unavailable { reason: "the store is closed".into() },
+        sqlx::Error::AnyDriverError(error) if error.is::<Unsent>() => {
+            StoreError::Unavailable { reason: format!("no connection to Postgres: {error}") }
+        }
         error if lost => {
             StoreError::Unavailable { reason: format!("the connection to Postgres broke: {error}") }
         }
@@ -96,7 +125,17 @@ pub(crate) async fn answered<T, E: From<sqlx::Error>>(
     }
 }
 
-/// Makes a call that may be repeated without harm: again after a conflict or a broken connection, a few times.
+/// Maps the last error of a call that writes and was tried more than once. Where the answer to one of its tries was lost, nobody
+/// knows what is written, whatever the last one says.
+pub(crate) fn write_error(unheard: bool, error: sqlx::Error) -> StoreError {
+    if unheard {
+        StoreError::Unknown { reason: format!("the answer was lost: {error}") }
+    } else {
+        store_error(error)
+    }
+}
+
+/// Makes a call that only reads: again after a conflict or a broken connection, a few times.
 macro_rules! repeating {
     ($call:expr) => {{
         let mut tries = 0u32;
@@ -113,6 +152,28 @@ macro_rules! repeating {
     }};
 }
 pub(crate) use repeating;
+
+/// Makes a call that writes and may be repeated without harm: as often. What nobody has answered in the end is unknown.
+macro_rules! rewriting {
+    ($call:expr) => {{
+        let (mut tries, mut unheard) = (0u32, false);
+        loop {
+            match $crate::error::answered($call).await {
+                Ok(value) => break Ok(value),
+                Err(error) => {
+                    let kind = $crate::error::kind(&error);
+                    unheard |= kind.is_unheard();
+                    if tries == 3 || !kind.may_repeat() {
+                        break Err($crate::error::write_error(unheard, error));
+                    }
+                    tries += 1;
+                    $crate::error::breathe(tries).await;
+                }
+            }
+        }
+    }};
+}
+pub(crate) use rewriting;
 
 /// Makes a call that must not be repeated when its answer was lost.
 macro_rules! once {

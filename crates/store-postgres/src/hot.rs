@@ -13,7 +13,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, PgConnection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::error::{Kind, kind};
+use crate::error::{Kind, kind, unsent};
 
 /// Waiting longer than this for a free connection is an answer: the store is not available.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -73,7 +73,8 @@ impl Hot {
             Some(conn) => conn,
             None => tokio::time::timeout(PATIENCE, self.connect.connect())
                 .await
-                .map_err(|_| sqlx::Error::PoolTimedOut)??,
+                .map_err(|_| sqlx::Error::PoolTimedOut)?
+                .map_err(unsent)?,
         };
         self.grow();
         Ok(Lent { conn: Some(conn), for_use, home: &self.shared, _permit: permit })

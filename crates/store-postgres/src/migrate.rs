@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/7_overview.sql"),
     include_str!("../migrations/8_tokens.sql"),
     include_str!("../migrations/9_trail.sql"),
+    include_str!("../migrations/10_chores.sql"),
 ];
 /// "redrive" as a number: starters of every version wait for each other on it.
 const LOCK: i64 = 0x0072_6564_7269_7665;

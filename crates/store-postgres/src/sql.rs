@@ -262,8 +262,13 @@ pub(crate) mod scan {
         cancelled: "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND batch_id IS NULL AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2",
     };
 
+    /// The one job that the text is the id of.
+    pub(crate) const NAMED: &str =
+        "SELECT id FROM redrive.jobs WHERE id = $8::text::uuid AND ($1::uuid IS NULL OR id < $1) LIMIT $2";
     pub(crate) const NEWEST: &str =
         "SELECT id FROM redrive.jobs WHERE ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const CHORE: &str =
+        "SELECT id FROM redrive.jobs WHERE chore AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const OWNER: &str = "SELECT id FROM redrive.jobs WHERE owner = $4 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const BATCH: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const BATCH_FAILED: &str = "SELECT id FROM redrive.jobs WHERE batch_id = $5 AND state = 'failed' \
@@ -272,6 +277,8 @@ pub(crate) mod scan {
     pub(crate) const FAILED: &str = "SELECT id FROM redrive.jobs WHERE state = 'failed' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const CANCELLED: &str = "SELECT id FROM redrive.jobs WHERE state = 'cancelled' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const PROCESSING: &str = "SELECT id FROM redrive.jobs WHERE state = 'processing' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
+    pub(crate) const WORKER: &str = "SELECT id FROM redrive.jobs WHERE state = 'processing' AND leased_by = $14 \
+         AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const QUEUED: &str = "SELECT id FROM redrive.jobs WHERE state = 'queued' AND ($1::uuid IS NULL OR id < $1) ORDER BY id DESC LIMIT $2";
     pub(crate) const DEAD_NEWEST: &str = "SELECT seq FROM redrive.dead_letters WHERE ($1::int8 IS NULL OR seq {behind} $1) ORDER BY seq {order} LIMIT $2";
     pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM redrive.dead_letters WHERE fingerprint = $6 AND state = 'open' \
@@ -298,7 +305,9 @@ mod tests {
             scan::SINGLE.newest,
             scan::SINGLE.failed,
             scan::SINGLE.cancelled,
+            scan::NAMED,
             scan::NEWEST,
+            scan::CHORE,
             scan::OWNER,
             scan::BATCH,
             scan::BATCH_FAILED,
@@ -306,6 +315,7 @@ mod tests {
             scan::FAILED,
             scan::CANCELLED,
             scan::PROCESSING,
+            scan::WORKER,
             scan::QUEUED,
         ];
         for (name, statement) in Sql::new(&schema).all() {

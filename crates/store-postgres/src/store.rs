@@ -12,18 +12,20 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName, instant,
 };
 use redrive_store::{
-    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
-    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired, Extension,
-    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow,
-    NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result,
-    RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, StoreError, Swapped,
-    TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue, validate, validate_finishes,
-    validate_setting, validate_state,
+    ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
+    Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired,
+    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease,
+    Matching, MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
+    StoreError, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue, validate,
+    validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
 
-use crate::error::{Kind, answered, breathe, kind, once, repeating, store_error};
+use crate::error::{
+    Kind, answered, breathe, kind, once, repeating, rewriting, store_error, unsent, write_error,
+};
 use crate::horizon::Horizon;
 use crate::hot::{Hot, Use};
 use crate::lanes::{Lanes, is_gone};
@@ -147,7 +149,7 @@ async fn publish(inner: &Inner, conn: &mut PgConnection, events: &[NewEvent]) ->
         .map(drop)
 }
 
-/// Makes a call in a transaction that may be repeated without harm.
+/// Makes a call in a transaction that only reads.
 macro_rules! repeating_fault {
     ($call:expr) => {{
         let mut tries = 0u32;
@@ -159,6 +161,31 @@ macro_rules! repeating_fault {
                     breathe(tries).await;
                 }
                 Err(fault) => break Err(group::fault(fault)),
+            }
+        }
+    }};
+}
+
+/// Makes a call in a transaction that writes and may be repeated without harm. What nobody has answered in the end is unknown.
+macro_rules! rewriting_fault {
+    ($call:expr) => {{
+        let (mut tries, mut unheard) = (0u32, false);
+        loop {
+            match answered($call).await {
+                Ok(value) => break Ok(value),
+                Err(Fault::Db(error)) => {
+                    let kind = kind(&error);
+                    unheard |= kind.is_unheard();
+                    if tries == 3 || !kind.may_repeat() {
+                        break Err(write_error(unheard, error));
+                    }
+                    tries += 1;
+                    breathe(tries).await;
+                }
+                Err(Fault::Store(StoreError::Unavailable { reason })) if unheard => {
+                    break Err(StoreError::Unknown { reason });
+                }
+                Err(Fault::Store(error)) => break Err(error),
             }
         }
     }};
@@ -202,12 +229,13 @@ impl Store for PostgresStore {
             };
             return Ok(EnqueueReply { jobs, replayed: false });
         }
-        // Ids make it safe to repeat: what a lost commit has written is found again.
-        let reply = repeating_fault!(async {
-            let lanes = enqueue::lanes(inner, &call.jobs).await?;
+        // Ids make it safe to repeat: what a lost commit has written is found again. Until the commit is sent nothing is.
+        let reply = rewriting_fault!(async {
+            let lanes = enqueue::lanes(inner, &call.jobs).await.map_err(unsent)?;
             let mut lent = inner.hot.take(Use::Write).await?;
-            let mut tx = lent.conn().begin().await?;
-            let reply = inner.hear(enqueue::in_transaction(&mut tx, inner, &call, &lanes).await)?;
+            let mut tx = lent.conn().begin().await.map_err(unsent)?;
+            let reply = enqueue::in_transaction(&mut tx, inner, &call, &lanes).await;
+            let reply = inner.hear(reply).map_err(Fault::unsent)?;
             let done = tx.commit().await;
             lent.settle(done)?;
             Ok(reply)
@@ -251,21 +279,21 @@ impl Store for PostgresStore {
     }
 
     async fn extend(&self, worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Result<Vec<Extension>> {
-        repeating!(lease::extend(&self.inner, worker, &leases, ttl))
+        rewriting!(lease::extend(&self.inner, worker, &leases, ttl))
     }
 
     async fn save_state(&self, lease: Lease, state: Vec<u8>) -> Result<bool> {
         validate_state(&state)?;
-        repeating!(lease::save_state(&self.inner, lease, &state))
+        rewriting!(lease::save_state(&self.inner, lease, &state))
     }
 
     async fn report_progress(&self, lease: Lease, progress: Progress) -> Result<bool> {
-        repeating!(lease::report_progress(&self.inner, lease, &progress))
+        rewriting!(lease::report_progress(&self.inner, lease, &progress))
     }
 
     async fn finish(&self, finishes: Vec<Finish>) -> Result<Vec<Finished>> {
         validate_finishes(&finishes)?;
-        let answers = repeating_fault!(finish::finish(&self.inner, &finishes))?;
+        let answers = rewriting_fault!(finish::finish(&self.inner, &finishes))?;
         let requeued = finishes.iter().any(|f| matches!(f.step, redrive_store::Step::Requeue { .. }));
         if requeued || self.inner.batches_seen.load(std::sync::atomic::Ordering::Relaxed) {
             self.inner.wake.hint();
@@ -282,11 +310,11 @@ impl Store for PostgresStore {
     }
 
     async fn beat(&self, beat: WorkerBeat) -> Result<bool> {
-        repeating!(lease::beat(&self.inner, &beat))
+        rewriting!(lease::beat(&self.inner, &beat))
     }
 
     async fn want_drained(&self, worker: WorkerId, wanted: bool) -> Result<bool> {
-        repeating!(lease::want_drained(&self.inner, worker, wanted))
+        rewriting!(lease::want_drained(&self.inner, worker, wanted))
     }
 
     async fn workers(&self) -> Result<Vec<WorkerRow>> {
@@ -318,7 +346,7 @@ impl Store for PostgresStore {
     }
 
     async fn reschedule(&self, jobs: Vec<JobId>, due_at: Timestamp) -> Result<Vec<Acted>> {
-        repeating_fault!(act::reschedule(&self.inner, &jobs, due_at))
+        rewriting_fault!(act::reschedule(&self.inner, &jobs, due_at))
     }
 
     async fn discard(&self, offsets: Vec<Offset>) -> Result<u64> {
@@ -330,11 +358,11 @@ impl Store for PostgresStore {
     }
 
     async fn pause(&self, workload: Option<&WorkloadName>, by: &str) -> Result<()> {
-        repeating!(breaker::pause(&self.inner, workload.map(|w| w.as_str()), by))
+        rewriting!(breaker::pause(&self.inner, workload.map(|w| w.as_str()), by))
     }
 
     async fn resume(&self, workload: Option<&WorkloadName>) -> Result<()> {
-        repeating!(breaker::resume(&self.inner, workload.map(|w| w.as_str())))
+        rewriting!(breaker::resume(&self.inner, workload.map(|w| w.as_str())))
     }
 
     async fn paused(&self) -> Result<Vec<String>> {
@@ -346,21 +374,21 @@ impl Store for PostgresStore {
     }
 
     async fn conclude_act(&self, number: i64, end: ActEnd) -> Result<()> {
-        repeating!(desk::conclude_act(&self.inner, number, &end))
+        rewriting!(desk::conclude_act(&self.inner, number, &end))
     }
 
-    async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>> {
-        repeating_fault!(desk_read::acts(&self.inner, &page))
+    async fn acts(&self, filter: ActFilter, page: PageRequest) -> Result<Page<ActRow>> {
+        repeating_fault!(desk_read::acts(&self.inner, &filter, &page))
     }
 
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()> {
         validate_setting(key)?;
-        repeating!(desk::set_setting(&self.inner, key, value, by))
+        rewriting!(desk::set_setting(&self.inner, key, value, by))
     }
 
     async fn first_setting(&self, key: &str, value: &str, by: &str) -> Result<String> {
         validate_setting(key)?;
-        repeating!(desk::first_setting(&self.inner, key, value, by))
+        rewriting!(desk::first_setting(&self.inner, key, value, by))
     }
 
     async fn settings(&self, prefix: &str) -> Result<Vec<SettingRow>> {
@@ -397,8 +425,8 @@ impl Store for PostgresStore {
         repeating_fault!(jobs::jobs(&self.inner, &filter, &page))
     }
 
-    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
-        repeating!(jobs::count_jobs(&self.inner, &filter))
+    async fn matching_jobs(&self, filter: JobFilter) -> Result<Matching<JobId>> {
+        repeating_fault!(jobs::matching_jobs(&self.inner, &filter))
     }
 
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
@@ -445,6 +473,10 @@ impl Store for PostgresStore {
         repeating_fault!(dead::dead_letters(&self.inner, &filter, &page))
     }
 
+    async fn matching_dead(&self, filter: DeadFilter) -> Result<Matching<Offset>> {
+        repeating!(dead::matching_dead(&self.inner, &filter))
+    }
+
     async fn count_dead(&self, filter: DeadFilter) -> Result<u64> {
         repeating!(dead::count_dead(&self.inner, &filter))
     }
@@ -466,7 +498,7 @@ impl Store for PostgresStore {
     }
 
     async fn roll_up(&self, limit: usize) -> Result<usize> {
-        repeating!(minutes::roll_up(&self.inner, limit))
+        rewriting!(minutes::roll_up(&self.inner, limit))
     }
 
     async fn minutes(&self, since: Timestamp, minutes_per_slot: u32) -> Result<Vec<MinuteRow>> {
@@ -482,19 +514,19 @@ impl Store for PostgresStore {
     }
 
     async fn expire(&self, jobs: Vec<JobId>) -> Result<Vec<Acted>> {
-        repeating_fault!(act::expire(&self.inner, &jobs))
+        rewriting_fault!(act::expire(&self.inner, &jobs))
     }
 
     async fn purge(&self, chunk: Purge) -> Result<Purged> {
-        repeating!(purge::purge(&self.inner, chunk))
+        rewriting!(purge::purge(&self.inner, chunk))
     }
 
     async fn purge_events(&self, upto: EventSeq, limit: usize) -> Result<u64> {
-        repeating!(purge::purge_events(&self.inner, upto, limit))
+        rewriting!(purge::purge_events(&self.inner, upto, limit))
     }
 
     async fn prune_attempts(&self, job: JobId, keep: usize) -> Result<u64> {
-        repeating!(purge::prune_attempts(&self.inner, job, keep))
+        rewriting!(purge::prune_attempts(&self.inner, job, keep))
     }
 
     async fn owner_counts(&self, owner: &Owner) -> Result<Vec<ShownCount>> {
@@ -502,7 +534,7 @@ impl Store for PostgresStore {
     }
 
     async fn open_session(&self, key: SessionKey) -> Result<()> {
-        repeating!(session::open(&self.inner, key))
+        rewriting!(session::open(&self.inner, key))
     }
 
     async fn session(&self, key: SessionKey, life: SessionLife) -> Result<Option<SessionRow>> {
@@ -510,7 +542,7 @@ impl Store for PostgresStore {
     }
 
     async fn touch_session(&self, key: SessionKey) -> Result<bool> {
-        repeating!(session::touch(&self.inner, key))
+        rewriting!(session::touch(&self.inner, key))
     }
 
     async fn end_session(&self, key: SessionKey) -> Result<bool> {
@@ -518,11 +550,11 @@ impl Store for PostgresStore {
     }
 
     async fn forget_sessions(&self, life: SessionLife, limit: usize) -> Result<u64> {
-        repeating!(session::forget(&self.inner, life, limit))
+        rewriting!(session::forget(&self.inner, life, limit))
     }
 
     async fn add_token(&self, token: NewToken) -> Result<()> {
-        repeating!(token::add(&self.inner, &token))
+        rewriting!(token::add(&self.inner, &token))
     }
 
     async fn token(&self, id: TokenId) -> Result<Option<TokenRow>> {
@@ -534,22 +566,22 @@ impl Store for PostgresStore {
     }
 
     async fn revoke_token(&self, id: TokenId) -> Result<bool> {
-        repeating!(token::revoke(&self.inner, id))
+        rewriting!(token::revoke(&self.inner, id))
     }
 
     async fn touch_token(&self, id: TokenId) -> Result<()> {
-        repeating!(token::touch(&self.inner, id))
+        rewriting!(token::touch(&self.inner, id))
     }
 
     async fn open_token_session(&self, key: SessionKey, token: TokenId) -> Result<bool> {
-        repeating!(token::open_session(&self.inner, key, token))
+        rewriting!(token::open_session(&self.inner, key, token))
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64> {
-        repeating!(purge::forget(&self.inner, before))
+        rewriting!(purge::forget(&self.inner, before))
     }
 
     async fn forget_targets(&self, before: Timestamp, limit: usize) -> Result<u64> {
-        repeating!(targets::forget(&self.inner, before, limit))
+        rewriting!(targets::forget(&self.inner, before, limit))
     }
 }

@@ -214,8 +214,12 @@ pub(crate) mod scan {
              AND batch_id IS NULL AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan",
     };
 
+    /// The one job that the text is the id of.
+    pub(crate) const NAMED: &str = "SELECT id FROM jobs WHERE id = unhex(replace(:text, '-', '')) AND (:before IS NULL OR id < :before) LIMIT :scan";
     pub(crate) const NEWEST: &str =
         "SELECT id FROM jobs WHERE (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const CHORE: &str = "SELECT id FROM jobs INDEXED BY jobs_chore WHERE chore = 1 \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const OWNER: &str = "SELECT id FROM jobs WHERE owner = :owner AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const BATCH: &str = "SELECT id FROM jobs WHERE batch_id = :batch AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const BATCH_FAILED: &str = "SELECT id FROM jobs INDEXED BY jobs_batch_failed WHERE batch_id = :batch AND state = 'failed' \
@@ -227,8 +231,12 @@ pub(crate) mod scan {
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const PROCESSING: &str = "SELECT id FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const WORKER: &str = "SELECT id FROM jobs INDEXED BY jobs_leased WHERE state = 'processing' AND leased_by = :worker \
+         AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
     pub(crate) const QUEUED: &str = "SELECT id FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' \
          AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :scan";
+    pub(crate) const ACTS: &str =
+        "SELECT number FROM audit WHERE :before IS NULL OR number < :before ORDER BY number DESC LIMIT :scan";
     pub(crate) const DEAD_NEWEST: &str = "SELECT seq FROM dead_letters WHERE (:before IS NULL OR seq {behind} :before) ORDER BY seq {order} LIMIT :scan";
     pub(crate) const DEAD_GROUP: &str = "SELECT seq FROM dead_letters WHERE fingerprint = :group AND state = 'open' \
          AND (:before IS NULL OR seq {behind} :before) ORDER BY seq {order} LIMIT :scan";
@@ -253,7 +261,9 @@ mod tests {
             scan::SINGLE.newest,
             scan::SINGLE.failed,
             scan::SINGLE.cancelled,
+            scan::NAMED,
             scan::NEWEST,
+            scan::CHORE,
             scan::OWNER,
             scan::BATCH,
             scan::BATCH_FAILED,
@@ -261,12 +271,14 @@ mod tests {
             scan::FAILED,
             scan::CANCELLED,
             scan::PROCESSING,
+            scan::WORKER,
             scan::QUEUED,
         ];
         for (name, sql) in ALL {
             let scans: &[&str] = match *name {
                 "jobs" => &job_scans,
                 "dead_list" => &[scan::DEAD_NEWEST, scan::DEAD_GROUP],
+                "acts" => &[scan::ACTS],
                 _ => &[""],
             };
             for scan in scans {
@@ -314,6 +326,12 @@ mod tests {
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
             assert!(!steps.contains(&"OpenEphemeral".to_owned()), "{name}: {steps:?}");
         }
+    }
+
+    #[test]
+    fn chores_are_searched_in_order_by_their_own_index() {
+        let plan = plan(scan::CHORE, rusqlite::named_params! { ":before": None::<i64>, ":scan": 100 });
+        assert_eq!(plan, ["SEARCH jobs USING COVERING INDEX jobs_chore (chore=?)"]);
     }
 
     #[test]

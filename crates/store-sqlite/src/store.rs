@@ -13,12 +13,12 @@ use redrive_model::{
 };
 use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
-    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
-    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish,
-    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
-    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy,
-    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError, Swapped, TokenId,
-    TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
+    Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, Matching,
+    MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
+    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError,
+    Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -332,8 +332,8 @@ impl Store for SqliteStore {
         self.write(Undo::Savepoint, move |tx| desk::conclude_act(tx, number, &end)).await
     }
 
-    async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>> {
-        self.read(move |conn| read::acts(conn, &page)).await
+    async fn acts(&self, filter: ActFilter, page: PageRequest) -> Result<Page<ActRow>> {
+        self.read(move |conn| read::acts(conn, &filter, &page)).await
     }
 
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()> {
@@ -387,9 +387,9 @@ impl Store for SqliteStore {
         self.read(move |conn| read::jobs(conn, now, &filter, &page)).await
     }
 
-    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
+    async fn matching_jobs(&self, filter: JobFilter) -> Result<Matching<JobId>> {
         let now = self.clock.now();
-        self.read(move |conn| read::count_jobs(conn, now, &filter)).await
+        self.read(move |conn| read::matching_jobs(conn, now, &filter)).await
     }
 
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>> {
@@ -434,6 +434,10 @@ impl Store for SqliteStore {
 
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>> {
         self.read(move |conn| read::dead_letters(conn, &filter, &page)).await
+    }
+
+    async fn matching_dead(&self, filter: DeadFilter) -> Result<Matching<Offset>> {
+        self.read(move |conn| read::matching_dead(conn, &filter)).await
     }
 
     async fn count_dead(&self, filter: DeadFilter) -> Result<u64> {

@@ -111,6 +111,21 @@ pub struct ActRow {
     pub after: Option<String>,
 }
 
+/// Which acts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ActFilter {
+    /// Only by whoever has this in their name. ASCII letters match in either case; nothing is a wild card.
+    pub actor: Option<String>,
+    /// Only what begins so: `target.hold`, or `target.` for all that was done to targets.
+    pub action: Option<String>,
+    /// Only what was done to something with this in its name, as for the actor.
+    pub subject: Option<String>,
+    /// Only what was begun at or after this.
+    pub since: Option<Timestamp>,
+    /// Only what this request asked for.
+    pub request_id: Option<String>,
+}
+
 /// A setting that was changed at run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {

@@ -50,6 +50,8 @@ pub struct NewJob {
     pub rejected: Option<Failure>,
     /// How long the row is kept when it was refused.
     pub keep: Option<Duration>,
+    /// One of the engine's own, or permanent: [`JobFilter::chore`](crate::JobFilter::chore) finds it, however many others there are.
+    pub chore: bool,
 }
 
 impl NewJob {
@@ -70,6 +72,7 @@ impl NewJob {
             batch: None,
             rejected: None,
             keep: None,
+            chore: false,
         }
     }
 

@@ -31,7 +31,9 @@ pub use breaker::{BreakerRow, KEEP_TURNS, Swapped, TurnRow};
 pub use claim::{
     Claim, ClaimMode, Claimed, Expired, Extension, Lease, PerTarget, StoredFacts, Want, WorkerBeat, WorkerRow,
 };
-pub use desk::{ActEnd, ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting};
+pub use desk::{
+    ActEnd, ActFilter, ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting,
+};
 pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob, When, validate};
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};
@@ -40,7 +42,7 @@ pub use minute::{FIRST_LOOK, KEEP_MINUTES, Latencies, MINUTES_READER, MinuteRow,
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{
     AttemptRow, BatchFailures, BatchFilter, BatchRow, Behind, Counts, DeadCount, DeadFilter, DeadRow,
-    DeadSource, DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Page,
+    DeadSource, DeadState, GroupFilter, GroupRow, JobFilter, JobRow, LaneCount, LastFailure, Matching, Page,
     PageRequest, StateCount,
 };
 pub use retention::{Purge, Purged};

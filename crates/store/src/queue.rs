@@ -14,6 +14,8 @@ pub struct QueueStats {
     pub waiting_retry: u64,
     /// Not tried, due later.
     pub scheduled: u64,
+    /// Waiting for a batch of their own; no time makes them due.
+    pub waiting_batch: u64,
     /// Behind a closed gate.
     pub held: u64,
     /// Running.
@@ -29,6 +31,7 @@ impl std::ops::AddAssign for QueueStats {
         self.ready += other.ready;
         self.waiting_retry += other.waiting_retry;
         self.scheduled += other.scheduled;
+        self.waiting_batch += other.waiting_batch;
         self.held += other.held;
         self.processing += other.processing;
         self.oldest_age = self.oldest_age.max(other.oldest_age);

@@ -4,7 +4,7 @@ use redrive_model::batch::{Counters, EndRule};
 use redrive_model::decide::{DeadReason, Rule};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_model::limits::MAX_PAGE;
+use redrive_model::limits::{MAX_PAGE, MAX_REACH};
 use redrive_model::{
     BatchId, BatchState, Code, JobId, LeaseToken, Offset, Owner, ReplayId, Shown, State, Target, TargetSet,
     Timestamp, WorkerId, WorkloadName, instant,
@@ -28,6 +28,14 @@ impl PageRequest {
         if self.limit == 0 { 50 } else { self.limit.min(MAX_PAGE) }
     }
 
+    /// At how many rows a list looks for this page, one after the other until the page is full: it is mostly found among the nearest, and
+    /// where one row of ten is wanted not much farther away.
+    #[must_use]
+    pub fn reaches(&self) -> [i64; 3] {
+        let near = i64::try_from(self.rows()).unwrap_or(50).saturating_mul(2);
+        [near, near.saturating_mul(10), MAX_REACH].map(|reach| reach.min(MAX_REACH))
+    }
+
     /// Reads the cursor as what the list is sorted by.
     pub fn after<T: std::str::FromStr>(&self) -> Result<Option<T>> {
         let bad =
@@ -44,6 +52,15 @@ pub struct Page<T> {
     /// Where the next page starts; `None` at the end. A page may be short and still have a next one, because the
     /// number of rows looked at is bounded.
     pub next: Option<String>,
+}
+
+/// What a filter matches now: what is started or stopped later is no more than this, where the act is told `newest`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matching<T> {
+    /// How many.
+    pub count: u64,
+    /// The newest of them; `None` when there is none.
+    pub newest: Option<T>,
 }
 
 /// Which jobs.
@@ -65,13 +82,26 @@ pub struct JobFilter {
     pub replay: Option<ReplayId>,
     /// Only those that depend on this target.
     pub target: Option<Target>,
+    /// Only those that this worker holds now.
+    pub worker: Option<WorkerId>,
     /// Only created at or after this.
     pub since: Option<Timestamp>,
     /// Only with this text in the label, or with this id. ASCII letters match in either case; nothing is a wild card.
     pub text: Option<String>,
+    /// Only up to this job, in the order of ids: what is made from now on is not meant.
+    pub upto: Option<JobId>,
+    /// Only those that were handed in as [`NewJob::chore`](crate::NewJob::chore). The others cost nothing, however many there are.
+    pub chore: bool,
 }
 
 impl JobFilter {
+    /// In front of which job a list of these begins, walking from the newest to the oldest: where the page before ended, or right
+    /// behind the newest that is meant.
+    pub fn before(&self, page: &PageRequest) -> Result<Option<JobId>> {
+        let (page, upto) = (page.after::<JobId>()?, self.upto.map(JobId::next));
+        Ok([page, upto].into_iter().flatten().min())
+    }
+
     /// The stored states that jobs in the shown states can have, each once; none when any will do.
     #[must_use]
     pub fn states(&self) -> Vec<State> {
@@ -79,6 +109,13 @@ impl JobFilter {
         states.sort_unstable();
         states.dedup();
         states
+    }
+
+    /// The job that the text is the id of, by its looks. Such a job is found wherever it is; names are looked for from the newest on.
+    #[must_use]
+    pub fn named(&self) -> Option<JobId> {
+        let text = self.text.as_deref().filter(|text| matches!(text.len(), 32 | 36))?;
+        text.parse().ok()
     }
 }
 

@@ -10,12 +10,12 @@ use redrive_model::{
 use std::time::Duration;
 
 use crate::{
-    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
-    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish,
-    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
-    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats, ReplayCounts,
-    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped, TokenId, TokenRow,
-    TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
+    Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, Matching,
+    MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
+    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped,
+    TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -128,7 +128,7 @@ pub trait Store: Send + Sync + 'static {
     async fn conclude_act(&self, number: i64, end: ActEnd) -> Result<()>;
 
     /// The audit trail, newest first.
-    async fn acts(&self, page: PageRequest) -> Result<Page<ActRow>>;
+    async fn acts(&self, filter: ActFilter, page: PageRequest) -> Result<Page<ActRow>>;
 
     /// Changes a setting at run time; `None` takes it back.
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()>;
@@ -168,8 +168,13 @@ pub trait Store: Send + Sync + 'static {
     /// Jobs, newest first.
     async fn jobs(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>>;
 
-    /// How many jobs a filter matches; exact, and it takes as long as there are jobs to look at.
-    async fn count_jobs(&self, filter: JobFilter) -> Result<u64>;
+    /// How many jobs a filter matches, and the newest of them by its id; exact, and it takes as long as there are jobs to look at.
+    async fn matching_jobs(&self, filter: JobFilter) -> Result<Matching<JobId>>;
+
+    /// How many jobs a filter matches.
+    async fn count_jobs(&self, filter: JobFilter) -> Result<u64> {
+        Ok(self.matching_jobs(filter).await?.count)
+    }
 
     /// What jobs carry; nothing for one that is not there (any more).
     async fn payloads(&self, jobs: Vec<JobId>) -> Result<Vec<Option<Payload>>>;
@@ -211,7 +216,11 @@ pub trait Store: Send + Sync + 'static {
     /// Dead letters, newest first unless the filter says otherwise.
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest) -> Result<Page<DeadRow>>;
 
-    /// How many dead letters a filter matches.
+    /// How many dead letters a filter matches, and the newest of them, wherever it is: exact, in one look, and it takes as long as there are
+    /// letters to look at.
+    async fn matching_dead(&self, filter: DeadFilter) -> Result<Matching<Offset>>;
+
+    /// How many dead letters a filter matches; without a time or an owner it is read from the groups, and costs the same whatever waits.
     async fn count_dead(&self, filter: DeadFilter) -> Result<u64>;
 
     /// One dead letter.

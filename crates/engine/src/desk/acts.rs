@@ -242,6 +242,19 @@ fn how(breaker: &Breaker, now: Timestamp) -> String {
     }
 }
 
+/// To the second: more of an instant is nothing to read.
 fn held(until: Option<Timestamp>) -> String {
-    until.map_or_else(|| "held".to_owned(), |until| format!("held until {until}"))
+    until.map_or_else(|| "held".to_owned(), |until| format!("held until {until:.0}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hold_is_told_to_the_second() {
+        let until = "2026-01-31T08:00:07.750447594Z".parse().unwrap();
+        assert_eq!(held(Some(until)), "held until 2026-01-31T08:00:07Z");
+        assert_eq!(held(None), "held");
+    }
 }

@@ -1,7 +1,7 @@
 //! One act on all waiting jobs that match: counted first, then done in pieces, with one line in the trail.
 
-use redrive_model::{Code, Policy, Shown};
-use redrive_store::{Acted, JobFilter, PageRequest};
+use redrive_model::{Code, JobId, Policy, Shown};
+use redrive_store::{Acted, JobFilter, Matching, PageRequest};
 
 use super::By;
 use crate::{Engine, EngineError, Result};
@@ -22,13 +22,15 @@ pub struct BulkCancelled {
 }
 
 impl Engine {
-    /// How many waiting jobs match now. Refused without a workload, for one of the engine's own, and for states in which a job does
+    /// How many waiting jobs match now, and the newest of them: exactly these are cancelled, if nobody acts on them meanwhile and the filter
+    /// says how far it goes ([`JobFilter::upto`]). Refused without a workload, for one of the engine's own, and for states in which a job does
     /// not wait.
-    pub async fn count_waiting(&self, filter: JobFilter) -> Result<u64> {
-        Ok(self.store().count_jobs(self.waiting(filter)?).await?)
+    pub async fn count_waiting(&self, filter: JobFilter) -> Result<Matching<JobId>> {
+        Ok(self.store().matching_jobs(self.waiting(filter)?).await?)
     }
 
-    /// Cancels waiting jobs that match, the newest first and at most so many; what comes meanwhile is not meant. One that a worker has taken
+    /// Cancels waiting jobs that match, the newest first and at most so many; what comes meanwhile is not meant, and what came since they were counted is
+    /// not when the filter says how far it goes. One that a worker has taken
     /// since is left alone.
     pub async fn cancel_waiting(&self, filter: JobFilter, most: usize, by: &By) -> Result<BulkCancelled> {
         let filter = self.waiting(filter)?;
@@ -87,6 +89,7 @@ fn which(filter: &JobFilter) -> String {
         ("batch", filter.batch.map(|batch| batch.to_string())),
         ("since", filter.since.map(|since| since.to_string())),
         ("text", filter.text.clone()),
+        ("up to", filter.upto.map(|upto| upto.to_string())),
     ];
     let said = words.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
     said.collect::<Vec<_>>().join(", ")

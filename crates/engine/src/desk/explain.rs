@@ -1,6 +1,8 @@
 //! What happened to a job, why, and what comes next: read from what was recorded, decided by nobody anew.
 
-use redrive_model::{Code, JobId, Shown, Timestamp};
+use redrive_model::breaker::Breaker;
+use redrive_model::decide::DeadReason;
+use redrive_model::{Code, JobId, Rule, Shown, State, Timestamp, instant};
 use redrive_store::{AttemptRow, JobRow};
 
 use crate::{Engine, Result};
@@ -39,7 +41,13 @@ impl Engine {
         };
         let last = attempts.last().and_then(|attempt| attempt.code);
         let cap = job.max_attempts.or_else(|| self.policy_cap(&job.workload));
-        let now = sentence(&job, cap, store.now().await?, &held, last);
+        let mut now = sentence(&job, cap, store.now().await?, &held, last);
+        let ended_by_one = attempts.last().is_some_and(|attempt| {
+            attempt.generation == job.generation && attempt.outcome == State::Failed.as_str()
+        });
+        if !ended_by_one && let Some(rule) = self.given_up(&job).await? {
+            now = format!("{now} {rule}");
+        }
         let past = attempts.into_iter().map(|attempt| Past {
             meaning: attempt.code.map(|code| code.entry().what_happened),
             rule: attempt.rule.map(|rule| rule.sentence()),
@@ -59,13 +67,46 @@ impl Engine {
                 let until = hold.until.map(|at| format!(" until {at}")).unwrap_or_default();
                 reasons.push(format!("{target} is held by {}{until}: {}", hold.by, hold.reason));
             } else if let Some(until) = breaker.throttled_until.filter(|until| *until > now) {
-                reasons.push(format!("{target} asked for time until {until}"));
+                let rest = self.asked_since(job, &breaker);
+                reasons.push(format!("{target} asked for time until {until}{rest}"));
             } else if let Some(at) = breaker.next_probe_at() {
                 reasons
                     .push(format!("the breaker of {target} is {}, next probe at {at}", breaker.phase_name()));
             }
         }
         Ok(reasons)
+    }
+
+    /// Since when a target asks for time, and when this job is given up because of it.
+    fn asked_since(&self, job: &JobRow, breaker: &Breaker) -> String {
+        let Some(asking) = breaker.asking else { return String::new() };
+        let limit = self.policy_of(&job.workload).filter(|policy| !policy.is_permanent());
+        let ends = limit.map(|policy| instant::after(asking.since, policy.throttle_deadline));
+        let ends = ends.map(|at| format!(", and what waits for it is given up at {at} unless one comes"));
+        format!(", without one good answer since {}{}", asking.since, ends.unwrap_or_default())
+    }
+
+    /// Why a job ended that waited and did not run: its dead letter says so.
+    async fn given_up(&self, job: &JobRow) -> Result<Option<&'static str>> {
+        if job.shown != Shown::Failed {
+            return Ok(None);
+        }
+        let dead = self.store().dead_letters_of(job.id).await?;
+        let reason = dead.last().filter(|dead| dead.generation == job.generation).map(|dead| dead.reason);
+        let rule = match reason {
+            Some(DeadReason::Exhausted) => Rule::TargetStayedDown,
+            Some(DeadReason::Deadline) => Rule::ThrottledTooLong,
+            Some(DeadReason::FailFast) => Rule::BreakerFailFast,
+            Some(DeadReason::GivenUp) => Rule::ByHand,
+            Some(
+                DeadReason::NonRetryable
+                | DeadReason::Crashed
+                | DeadReason::Expired
+                | DeadReason::Undecodable,
+            )
+            | None => return Ok(None),
+        };
+        Ok(Some(rule.sentence()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How permanent jobs and readers of events are: alive is not the same as getting on.
 
 use redrive_model::{EventSeq, JobId, Shown, Timestamp, WorkloadName};
-use redrive_store::{ActEnd, JobFilter, PageRequest};
+use redrive_store::ActEnd;
 
 use super::By;
 use crate::projector::READERS;
@@ -45,9 +45,7 @@ impl Engine {
         let readers = self.readers().await?;
         let mut all = Vec::new();
         for name in self.permanent_names() {
-            let filter = JobFilter { workload: Some(name.clone()), ..JobFilter::default() };
-            let page = self.store().jobs(filter, PageRequest { limit: 1, cursor: None }).await?;
-            let Some(row) = page.rows.into_iter().next() else { continue };
+            let Some(row) = self.newest_chore(&name).await? else { continue };
             let trouble = match row.attempt {
                 0 => None,
                 _ => self.store().attempts(row.id).await?.pop().and_then(|attempt| attempt.message),

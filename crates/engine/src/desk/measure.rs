@@ -9,7 +9,7 @@ use crate::runtime::level;
 use crate::{Engine, Result};
 
 /// What belongs to the engine itself: its chores, its replays and schedules.
-const OWN: &str = "redrive.";
+pub(crate) const OWN: &str = "redrive.";
 
 impl Engine {
     /// The queue of each workload, without the engine's own jobs and without permanent ones, which are never done.
@@ -69,6 +69,7 @@ fn depth(workload: &WorkloadName, stats: QueueStats) {
         (Shown::Queued, stats.ready),
         (Shown::Scheduled, stats.scheduled),
         (Shown::WaitingRetry, stats.waiting_retry),
+        (Shown::WaitingBatch, stats.waiting_batch),
         (Shown::Held, stats.held),
         (Shown::Processing, stats.processing),
     ] {

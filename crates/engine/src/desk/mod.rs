@@ -14,6 +14,7 @@ pub use auditor::{AuditReport, LEASE_OVERDUE, Place, Violation};
 pub use bulk::BulkCancelled;
 pub use explain::{Explanation, Past};
 pub use health::{PermanentHealth, ReaderHealth};
+pub(crate) use measure::OWN;
 pub use replay::{NewReplay, Replay, ReplayFilter, ReplayPhase, Skipped};
 pub(crate) use replay::{Replaying, replays_of};
 pub use simulate::{Simulated, simulate};

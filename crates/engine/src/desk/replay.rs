@@ -14,8 +14,8 @@ pub use plan::{NewReplay, ReplayFilter};
 pub use view::{Replay, ReplayPhase, Skipped};
 
 use redrive_model::dedupe::DedupeKey;
-use redrive_model::{Code, JobId, ReplayId, WorkloadName};
-use redrive_store::{ActEnd, JobRow, NewJob, PageRequest};
+use redrive_model::{Code, JobId, Offset, ReplayId, WorkloadName};
+use redrive_store::{ActEnd, JobRow, Matching, NewJob};
 
 use super::By;
 use crate::{Engine, EngineError, Result};
@@ -30,22 +30,25 @@ pub(crate) fn replays_of(workload: &WorkloadName) -> Result<WorkloadName> {
 }
 
 impl Engine {
-    /// How many dead letters a replay would take: exactly these, if nobody acts on them meanwhile.
-    pub async fn count_replay(&self, workload: &WorkloadName, filter: &ReplayFilter) -> Result<u64> {
-        Ok(self.store().count_dead(filter.dead(workload, None)).await?)
+    /// How many dead letters a replay would take, and the newest of them: exactly these, if nobody acts on them meanwhile and the replay is
+    /// told how far it goes ([`NewReplay::upto`]).
+    pub async fn count_replay(
+        &self,
+        workload: &WorkloadName,
+        filter: &ReplayFilter,
+    ) -> Result<Matching<Offset>> {
+        Ok(self.store().matching_dead(filter.dead(workload, None)).await?)
     }
 
-    /// Starts a replay. Refused while another one of the same workload goes on.
+    /// Starts a replay. Refused while another one of the same workload goes on: that one is as it was, also when it is paused.
     pub async fn start_replay(&self, new: NewReplay, by: &By) -> Result<ReplayId> {
         let subject = format!("dead letters of {}", new.workload);
         let act = async {
-            let newest = self
-                .store()
-                .dead_letters(new.filter.dead(&new.workload, None), PageRequest { limit: 1, cursor: None });
-            let Some(upto) = newest.await?.rows.first().map(|row| row.offset) else {
+            let counted = self.store().matching_dead(new.filter.dead(&new.workload, new.upto)).await?;
+            let Some(upto) = counted.newest else {
                 return Err(EngineError::refused(Code::NotFound, "no dead letter matches"));
             };
-            let total = self.store().count_dead(new.filter.dead(&new.workload, Some(upto))).await?;
+            let total = counted.count;
             let name = replays_of(&new.workload)?;
             let plan = Plan::new(&new, upto, total, by);
             let input = serde_json::to_vec(&plan).map_err(|error| EngineError::Input {
@@ -54,12 +57,15 @@ impl Engine {
             })?;
             let mut job = NewJob::new(self.new_id(), name.clone(), input);
             job.dedupe = Some(DedupeKey::new(&name, None, &[b"replay"]));
+            job.chore = true;
             job.label = Some(format!("replay of {total} {} jobs", new.workload));
             let id = job.id;
-            // A pause was meant for the one before.
-            self.store().resume(Some(&name)).await?;
             match self.enqueue_only(job).await? {
-                other if other == id => Ok((ReplayId::from_uuid(id.as_uuid()), total)),
+                other if other == id => {
+                    // A pause was meant for the one before, which has ended: one that goes on keeps its pause.
+                    self.store().resume(Some(&name)).await?;
+                    Ok((ReplayId::from_uuid(id.as_uuid()), total))
+                }
                 other => {
                     let reason = format!("replay {other} of {} goes on: one at a time", new.workload);
                     Err(EngineError::refused(Code::ConflictState, reason))

@@ -80,8 +80,10 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
         return;
     }
     let (outcome, failure) = outcome(&claimed, ended, why);
+    let left = ctx.take_left();
     // The next one starts when the breakers know: else it runs into what this one has just met.
-    let ended = blame::Ended { claimed: &claimed, begun: &begun, began, outcome, failure: failure.as_ref() };
+    let (failed, came_to) = (failure.as_ref(), left.came_to.as_ref());
+    let ended = blame::Ended { claimed: &claimed, begun: &begun, began, outcome, failure: failed, came_to };
     let found_down = ended.tell(worker, &registered).await;
     let claimed = if claimed.facts.probe {
         // One that asked about a target that is not to blame is an attempt like any other.
@@ -92,7 +94,7 @@ pub(crate) async fn run(worker: &Worker, started: Started) {
         claimed
     };
     worker.slots.ended(&claimed);
-    record(worker, &registered, &claimed, since, outcome, failure, ctx.take_left()).await;
+    record(worker, &registered, &claimed, since, outcome, failure, left).await;
 }
 
 /// Whether the job's deadline has passed before it could run.
@@ -125,8 +127,10 @@ pub(crate) async fn record(
     let target = failure.as_ref().and_then(|failure| blame::target(failure, claimed));
     let mut failure = failure;
     if let Some(target) = &target {
-        let longer = governor::delay(worker, target, &mut decision, now).await
-            + blame::wait_elsewhere(worker, claimed, target, &rules.policy, &mut decision, now);
+        let mut longer = governor::delay(worker, target, &mut decision, now).await;
+        for target in std::iter::once(target).chain(&left.came_to) {
+            longer += blame::wait_elsewhere(worker, claimed, target, &rules.policy, &mut decision, now);
+        }
         if !longer.is_zero() {
             let ms = u64::try_from(longer.as_millis()).unwrap_or(u64::MAX);
             failure = failure.map(|failure| failure.with("retry_delayed_ms", ms));

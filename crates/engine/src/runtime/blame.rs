@@ -1,8 +1,9 @@
 //! Who is to blame for how an attempt ended, and what the breakers are told.
 //!
 //! A success speaks for every target of the job, a failure against the one that it names, or against the only one there is, unless it is one
-//! of storage. What it names may be a target the job does not depend on, such as the host that a redirect led to: its breaker counts the call like any
-//! other, for the jobs that do depend on it, and this job's retry waits until that target may be called again.
+//! of storage. Either speaks in the same way about a target that the attempt came to and that the job does not depend on, such as the host that a
+//! redirect led to: its breaker counts the call like any other, for the jobs that do depend on it, and this job's retry waits until that target
+//! may be called again.
 
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) began: Instant,
     pub(crate) outcome: Outcome,
     pub(crate) failure: Option<&'a Failure>,
+    /// What it came to beside its targets.
+    pub(crate) came_to: Option<&'a Target>,
 }
 
 impl Ended<'_> {
@@ -68,8 +71,7 @@ impl Ended<'_> {
                 None => {}
             }
         }
-        let elsewhere = blamed.as_ref().filter(|of| !claimed.targets.contains(of));
-        if let Some(of) = elsewhere.filter(|of| self.counts(worker, of, call)) {
+        for of in self.elsewhere(blamed.as_ref()).filter(|of| self.counts(worker, of, call)) {
             worker.breakers.note(of, Heard { call, code }, worker.breakers.epoch_at(of, self.began));
         }
         let failure = failure?;
@@ -80,14 +82,25 @@ impl Ended<'_> {
         let wait = failure.retry_after.unwrap_or(SHORT_WAIT).min(registered.rules.policy.retry_after_cap);
         if call.is_failure() {
             breakers::failed(worker).await;
-        } else if failure.code.class() == Class::Throttled {
-            breakers::throttle(worker, of, wait).await;
-        } else if call == Call::Busy {
-            let number = claimed.targets.iter().position(|target| target == of);
-            let number = number.and_then(|n| self.begun.get(n)).map(|begun| begun.number);
-            breakers::busy(worker, of, number, wait).await;
+            return found_down;
+        }
+        let own = Some(of).filter(|of| claimed.targets.contains(of));
+        for of in own.into_iter().chain(self.elsewhere(blamed.as_ref())) {
+            if failure.code.class() == Class::Throttled {
+                breakers::throttle(worker, of, wait, Some(failure.code)).await;
+            } else if call == Call::Busy {
+                let number = claimed.targets.iter().position(|target| target == of);
+                let number = number.and_then(|n| self.begun.get(n)).map(|begun| begun.number);
+                breakers::busy(worker, of, number, wait, failure.code).await;
+            }
         }
         found_down
+    }
+
+    /// What the end speaks about beside the targets of the job, each once.
+    fn elsewhere<'b>(&'b self, blamed: Option<&'b Target>) -> impl Iterator<Item = &'b Target> {
+        let came_to = self.came_to.filter(|of| blamed != Some(of));
+        blamed.into_iter().chain(came_to).filter(|of| !self.claimed.targets.contains(of))
     }
 
     /// Whether this call is one that the target's breaker looks at.

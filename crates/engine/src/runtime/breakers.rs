@@ -128,7 +128,8 @@ impl Breakers {
     pub(crate) fn epoch_at(&self, target: &Target, began: Instant) -> u64 {
         match self.state().epochs.get(target) {
             None => 0,
-            Some(epoch) if epoch.known <= began => epoch.number,
+            // Before the first one there was none.
+            Some(epoch) if epoch.number == 0 || epoch.known <= began => epoch.number,
             // It was another one, and its result decides nothing.
             Some(epoch) => epoch.number.wrapping_sub(1),
         }
@@ -356,9 +357,15 @@ pub(crate) async fn probe_ended(worker: &Worker, target: &Target, probe: Probe, 
     }
 }
 
-/// The target asked for time: everybody who depends on it waits.
-pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration) {
-    let asked = |breaker: &mut Breaker, now: Timestamp| breaker.throttle(instant::after(now, wait));
+/// The target asked for time, with this code: everybody who depends on it waits. Our own surroundings ask for nothing, and have none.
+pub(crate) async fn throttle(worker: &Worker, target: &Target, wait: Duration, code: Option<Code>) {
+    let asked = |breaker: &mut Breaker, now: Timestamp| {
+        let until = instant::after(now, wait);
+        match code {
+            Some(code) => breaker.asks(now, until, code),
+            None => breaker.throttle(until),
+        }
+    };
     match change(&*worker.store, target, asked).await {
         Ok(((), breaker)) => {
             worker.breakers.learn_one(target, &breaker, worker.clock.now());
@@ -379,7 +386,8 @@ enum Stands {
 
 /// The target asked for time with a 503: that delays this job alone, unless many of its answers are like that.
 /// A call whose number nobody knows stands for itself.
-pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, wait: Duration) {
+pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, wait: Duration, code: Code) {
+    let config = (worker.options.breaker)(target);
     // Those that come at once are counted one after the other: where one stands depends on which were counted before.
     let _one = worker.breakers.writing.lock().await;
     let stands = number.map_or(Stands::Behind(0), |number| worker.breakers.stands(target, number));
@@ -388,9 +396,12 @@ pub(crate) async fn busy(worker: &Worker, target: &Target, number: Option<u64>, 
             Stands::Behind(others) => breaker.busy.count(others),
             Stands::Before(later) => breaker.busy.count_earlier(later),
         }
-        if breaker.busy.is_too_busy() {
-            breaker.throttle(instant::after(now, wait));
+        if !breaker.busy.is_too_busy() {
+            return;
         }
+        let until = instant::after(now, wait);
+        // What everybody needs is waited for until it is free again. Where each job asks for a thing of its own, that has an end.
+        if config.counts_retries { breaker.throttle(until) } else { breaker.asks(now, until, code) }
     };
     match change(&*worker.store, target, asked).await {
         Ok(((), breaker)) => {

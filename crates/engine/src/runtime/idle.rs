@@ -64,7 +64,10 @@ pub(crate) async fn serve(worker: Arc<Worker>, call: Enqueue) -> redrive_store::
             // Perhaps both happened: the claim is found by asking, the jobs by their ids.
             Err(StoreError::Unknown { reason }) => {
                 claim::hear(&worker, &reason).await;
-                worker.store.enqueue(call).await
+                worker.store.enqueue(call).await.map_err(|error| match error {
+                    StoreError::Unavailable { reason } => StoreError::Unknown { reason },
+                    error => error,
+                })
             }
             Err(error) => Err(error),
         }

@@ -40,7 +40,7 @@ pub(crate) use idle::{Idle, serve};
 use record::Recorder;
 use slots::{Slots, Why};
 #[cfg(feature = "testing")]
-pub(crate) use step::step;
+pub(crate) use step::{begin, step};
 use surroundings::Surroundings;
 use wish::Wish;
 
@@ -128,7 +128,7 @@ impl Running {
         let keeping = vec![
             heart::spawn(beat::run(worker.clone())),
             heart::spawn(beat::watch(worker.clone())),
-            heart::spawn(heart::nudge(worker.clone(), Handle::current())),
+            heart::spawn(heart::nudge(worker.stopped.clone(), Handle::current())),
             tokio::spawn(beat::safety_net(worker.clone())),
             tokio::spawn(breakers::run(worker.clone())),
             tokio::spawn(probe::run(worker.clone())),

@@ -7,6 +7,13 @@ use tokio::time::Instant;
 
 use super::{Worker, attempt, breakers, idle, probe};
 
+/// Looks at the breakers, as a worker that runs does all the time: what goes well is told only of targets that something is known of.
+pub(crate) async fn begin(worker: &Worker) -> redrive_store::Result<()> {
+    let rows = worker.store.breakers().await?;
+    worker.breakers.learn(&rows, worker.store.now().await?);
+    Ok(())
+}
+
 /// Claims one job that is due, runs it to its end and records that. Answers whether there was one.
 pub(crate) async fn step(worker: &Arc<Worker>) -> redrive_store::Result<bool> {
     for mode in [ClaimMode::Normal, ClaimMode::Alone] {

@@ -51,6 +51,6 @@ pub(crate) async fn met(worker: &Worker, failure: &Failure) {
         failure.message
     );
     if let Ok(disk) = Target::new(DISK) {
-        breakers::throttle(worker, &disk, wait).await;
+        breakers::throttle(worker, &disk, wait, None).await;
     }
 }

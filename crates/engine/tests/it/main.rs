@@ -7,6 +7,8 @@
     reason = "tests: a broken expectation is a failed test"
 )]
 
+#[cfg(feature = "testing")]
+mod asking;
 mod batch;
 mod bench;
 mod breaker;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redrive_engine::model::breaker::{Breaker, Config, Phase};
 use redrive_engine::model::{Code, JobId, Shown, State, Target, instant};
-use redrive_engine::{Done, Engine, Failure, Options};
+use redrive_engine::{Context, Done, Engine, Failure, Options};
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, eventually, quick};
@@ -213,5 +213,50 @@ async fn a_target_elsewhere_that_asks_for_time_gets_it_from_everybody() {
     assert!(instant::between(row.created_at, until) >= Duration::from_secs(900));
     let other = enqueue(&engine, [task(9, "host:b")]).await;
     bench.until_row(other[0], |row| row.shown == Shown::Held).await;
+    running.drain().await;
+}
+
+/// What an attempt came to hears how it ended, like the targets of the job: trouble, a wish for time, and that all is well again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_an_attempt_came_to_hears_how_it_ended() {
+    let bench = Bench::new().await;
+    let config = Config { cooldown: Duration::from_secs(600), ..soon() };
+    let engine = bench.engine_with(touchy(config)).await;
+    let mut does = Does::new(|ctx: Context, task: Task| async move {
+        match task.n {
+            0 if ctx.attempt() == 1 && task.key.is_some() => {
+                ctx.came_to(target("host:asks"));
+                let asked = Failure::new(Code::DownloadRateLimited, "429");
+                Err(asked.retry_after(Duration::from_secs(900)))
+            }
+            1 => {
+                ctx.came_to(target("host:asks"));
+                Ok(Done::Complete)
+            }
+            _ => {
+                ctx.came_to(target("host:down"));
+                Err(Failure::new(Code::DownloadConnect, "no connection"))
+            }
+        }
+    });
+    does.policy = at_once(100);
+    does.concurrency = 1;
+    engine.register(does);
+    let running = engine.start();
+    let throttled = Task { key: Some("x".into()), ..task(0, "host:a") };
+    enqueue(&engine, [throttled]).await;
+    for name in ["host:a", "host:asks"] {
+        eventually(async || {
+            breaker(&bench, name).await.filter(|b| b.throttled_until.is_some() && b.asking.is_some())
+        })
+        .await;
+    }
+    enqueue(&engine, [task(1, "host:c")]).await;
+    eventually(async || breaker(&bench, "host:asks").await.filter(|b| b.asking.is_none())).await;
+
+    enqueue(&engine, (2..6).map(|n| task(n, "host:d"))).await;
+    for name in ["host:d", "host:down"] {
+        eventually(async || breaker(&bench, name).await.filter(|b| b.phase_name() == "open")).await;
+    }
     running.drain().await;
 }

@@ -4,9 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use redrive_engine::model::decide::{DeadReason, Rule};
+use redrive_engine::model::fingerprint::Fingerprint;
+use redrive_engine::model::limits::{MAX_PAGE, MAX_REACH};
 use redrive_engine::model::{Code, JobId, ReplayId, State, WorkloadName, instant};
-use redrive_engine::store::{DeadFilter, PageRequest};
-use redrive_engine::{By, Done, Engine, Failure, NewReplay, Replay, ReplayFilter, ReplayPhase};
+use redrive_engine::store::{DeadFilter, GiveUp, PageRequest};
+use redrive_engine::{
+    By, Context, Done, Engine, Failure, Input, NewReplay, Permanent, Replay, ReplayFilter, ReplayPhase,
+};
 
 use crate::bench::{Bench, eventually};
 use crate::kit::{Does, Task};
@@ -74,7 +79,7 @@ async fn what_a_dry_run_counts_is_what_is_started_again() {
     let running = engine.start();
     let jobs = die(&bench, &engine, 40).await;
     let counted = engine.count_replay(&work(), &ReplayFilter::default()).await.unwrap();
-    assert_eq!(counted, 40);
+    assert_eq!(counted.count, 40);
     switch.heal();
     let id = engine.start_replay(all(), &ann()).await.unwrap();
     let replay = until(&engine, id, ReplayPhase::Done).await;
@@ -84,12 +89,13 @@ async fn what_a_dry_run_counts_is_what_is_started_again() {
     let row = bench.row(jobs[0]).await;
     assert_eq!((row.state, row.generation, row.replay), (State::Complete, 2, Some(id)));
     assert_eq!(bench.row(jobs[13]).await.state, State::Failed);
-    let acts = bench.store.acts(PageRequest::default()).await.unwrap().rows;
+    let acts =
+        bench.store.acts(redrive_store::ActFilter::default(), PageRequest::default()).await.unwrap().rows;
     assert_eq!(
         (acts[0].act.action.as_str(), acts[0].outcome.clone()),
         ("replay.start", Some(format!("replay {id}")))
     );
-    assert_eq!(engine.replays(None).await.unwrap().len(), 1);
+    assert_eq!(engine.replays(None, PageRequest::default()).await.unwrap().rows.len(), 1);
     running.drain().await;
     assert!(engine.audit().await.unwrap().is_clean());
 }
@@ -214,6 +220,170 @@ async fn another_process_goes_on_after_a_crash() {
         assert_eq!(bench.row(job).await.generation, 2);
     }
     running.drain().await;
+}
+
+/// More letters of others died since than a list looks at for one page: what was counted is started all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_letter_is_started_again_however_many_others_died_since() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 3).await;
+    for _ in 0..=MAX_REACH / 1_000 {
+        others_die(&bench, &engine, 1_000).await;
+    }
+    switch.heal();
+    let counted = engine.count_replay(&work(), &ReplayFilter::default()).await.unwrap();
+    assert_eq!(counted.count, 3);
+    let id = engine.start_replay(all(), &ann()).await.unwrap();
+    let replay = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((replay.total, replay.counts.complete), (3, 3));
+    running.drain().await;
+}
+
+/// What died between the count and the start is not meant.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_that_is_told_what_was_counted_takes_no_more() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 4).await;
+    let counted = engine.count_replay(&work(), &ReplayFilter::default()).await.unwrap();
+    let later = die(&bench, &engine, 3).await;
+    switch.heal();
+    let new = NewReplay { upto: counted.newest, ..all() };
+    let id = engine.start_replay(new, &ann()).await.unwrap();
+    let replay = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((replay.total, replay.taken()), (counted.count, counted.count));
+    for job in later {
+        assert_eq!(bench.row(job).await.state, State::Failed);
+    }
+    let again = NewReplay { upto: counted.newest, ..all() };
+    assert_eq!(engine.start_replay(again, &ann()).await.unwrap_err().code(), Code::NotFound);
+    running.drain().await;
+}
+
+/// A start that is refused changes nothing: a person's pause holds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_replay_that_is_refused_leaves_the_pause_of_the_first() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let _switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 4).await;
+    let first = engine.start_replay(NewReplay { rate: 1, ..all() }, &ann()).await.unwrap();
+    engine.pause_replay(first, &ann()).await.unwrap();
+    assert_eq!(engine.start_replay(all(), &ann()).await.unwrap_err().code(), Code::ConflictState);
+    assert!(engine.replay(first).await.unwrap().unwrap().paused);
+    // The one after it is not held by a pause that was meant for it.
+    engine.cancel_replay(first, &ann()).await.unwrap();
+    bench.store.pause(Some(&WorkloadName::new("redrive.replay.task").unwrap()), "bob").await.unwrap();
+    let next = engine.start_replay(all(), &ann()).await.unwrap();
+    assert!(!engine.replay(next).await.unwrap().unwrap().paused);
+    running.drain().await;
+}
+
+/// A step takes several pages of letters, so that the highest rate is one that happens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_takes_as_many_as_its_rate_says() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die(&bench, &engine, 450).await;
+    switch.heal();
+    let id = engine.start_replay(all(), &ann()).await.unwrap();
+    let job = JobId::from_uuid(id.as_uuid());
+    let (steps, taken) = eventually(async || {
+        let row = bench.row(job).await;
+        let taken = engine.replay(id).await.unwrap().unwrap().taken();
+        // Between two steps.
+        (row.token.0 > 0 && row.state == State::Queued).then_some((row.token.0, taken))
+    })
+    .await;
+    let page = i64::try_from(MAX_PAGE).unwrap();
+    assert!(i64::try_from(taken).unwrap() > steps * page, "{taken} in {steps} steps");
+    let replay = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((replay.taken(), replay.skipped.total()), (449, 1));
+    running.drain().await;
+}
+
+/// Replays are found page by page, however many jobs were handed in since.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replays_are_listed_in_pages_however_many_jobs_came_since() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let _switch = Switch::on(&engine);
+    engine.permanent("ledger", Nothing).await.unwrap();
+    let running = engine.start();
+    die(&bench, &engine, 2).await;
+    let mut started = Vec::new();
+    for _ in 0..3 {
+        let id = engine.start_replay(NewReplay { rate: 1, ..all() }, &ann()).await.unwrap();
+        engine.cancel_replay(id, &ann()).await.unwrap();
+        started.insert(0, id);
+    }
+    running.drain().await;
+    for _ in 0..=MAX_REACH / 1_000 {
+        let papers: Vec<Paper> = (0..1_000).map(|_| Paper).collect();
+        engine.enqueue_many(&papers).await.unwrap();
+    }
+    for workload in [None, Some(work())] {
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        for full in [2, 1] {
+            let page = engine.replays(workload.as_ref(), PageRequest { limit: 2, cursor }).await.unwrap();
+            assert_eq!(page.rows.len(), full);
+            seen.extend(page.rows.into_iter().map(|replay| replay.id));
+            cursor = page.next;
+        }
+        assert_eq!((seen, cursor), (started.clone(), None));
+    }
+    let other = WorkloadName::new("other").unwrap();
+    assert!(engine.replays(Some(&other), PageRequest::default()).await.unwrap().rows.is_empty());
+    let names: Vec<String> =
+        engine.permanents().await.unwrap().into_iter().map(|one| one.name.to_string()).collect();
+    for name in ["ledger", "redrive.reclaim", "redrive.retention"] {
+        assert!(names.iter().any(|known| known == name), "{name} is not among {names:?}");
+    }
+}
+
+struct Nothing;
+
+impl Permanent for Nothing {
+    async fn run(&self, _: Context) -> Result<Done, Failure> {
+        Ok(Done::RescheduleIn(Duration::from_secs(3_600)))
+    }
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Paper;
+
+impl Input for Paper {
+    const WORKLOAD: &'static str = "paper";
+}
+
+/// So many jobs of a workload that nobody runs here are given up while they wait.
+async fn others_die(bench: &Bench, engine: &Engine, n: usize) {
+    let papers: Vec<Paper> = (0..n).map(|_| Paper).collect();
+    let jobs = engine.enqueue_many(&papers).await.unwrap().iter().map(|one| one.job()).collect();
+    let failure = Failure::new(Code::SystemGivenUp, "given up while it waited");
+    let call = GiveUp {
+        jobs,
+        reason: DeadReason::GivenUp,
+        rule: Rule::ByHand,
+        fingerprint: Fingerprint::new(
+            failure.code,
+            &WorkloadName::new(Paper::WORKLOAD).unwrap(),
+            None,
+            &failure.message,
+        ),
+        failure,
+        target: None,
+        keep: None,
+    };
+    bench.store.give_up(call).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

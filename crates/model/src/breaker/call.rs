@@ -121,6 +121,7 @@ impl Call {
             | Code::SystemGivenUp
             | Code::SystemUnavailable
             | Code::SystemInternal
+            | Code::AnswerTimeout
             | Code::ValidationMissingField
             | Code::ValidationInvalidField
             | Code::ValidationUnknownField

@@ -28,7 +28,7 @@ words!(
         DeadlinePassed = "deadline_passed",
         /// The other side asked for time.
         Throttled = "throttled",
-        /// The other side asked for more time than throttling may take.
+        /// The other side asked for more time than throttling may take: this job, or all that wait for it.
         ThrottledTooLong = "throttled_too_long",
         /// Our own surroundings are at fault.
         EnvironmentAtFault = "environment_at_fault",
@@ -87,7 +87,9 @@ impl Rule {
             Self::BudgetUsedUp => "The budget that this kind of failure spends is used up.",
             Self::DeadlinePassed => "The next try would come after the job’s deadline.",
             Self::Throttled => "The other side asked for time; the job waits and loses no attempt.",
-            Self::ThrottledTooLong => "The other side asked for more time than throttling may take.",
+            Self::ThrottledTooLong => {
+                "The other side asked for time, again and again, for longer than a job waits for it."
+            }
             Self::EnvironmentAtFault => "Our own surroundings are at fault; the attempt was given back.",
             Self::NeverStarted => {
                 "It was claimed but could not be started; it was given back and keeps its place."

@@ -181,7 +181,7 @@ registry! {
         "The PDF needs more time or memory than one file may use.",
         "We do not retry: it would use them up again.",
         "Split the document, or save it again with simpler graphics.";
-    GwBreakerOpen "GW_BREAKER_OPEN" Gateway Permanent Gw5xx 503 (None) Attempts
+    GwBreakerOpen "GW_BREAKER_OPEN" Gateway Transient Gw5xx 503 (Policy) Attempts
         "Converter service is down, and this system is set to fail fast.",
         "The job was not tried.",
         "Use Retry when the converter is back.";
@@ -274,7 +274,7 @@ registry! {
         "It is not stored.",
         "Check the manifest, or ask the origin which content is right.";
     DownloadRedirectLoop "DOWNLOAD_REDIRECT_LOOP" Download Permanent DownloadRedirectLoop 502 (None) Download
-        "The server sends us in circles.",
+        "The server sends us on again and again.",
         "We stop after five redirects.",
         "Put the final address into the manifest.";
     DownloadBlockedAddress "DOWNLOAD_BLOCKED_ADDRESS" Download Permanent DownloadBlockedAddress 502 (None) Download
@@ -411,7 +411,7 @@ registry! {
         "The other side asked us to wait for more than a day.",
         "We stop waiting.",
         "Talk to whoever runs the other side, then replay.";
-    SystemBreakerOpen "SYSTEM_BREAKER_OPEN" System Permanent SystemBreakerOpen 503 (None) Attempts
+    SystemBreakerOpen "SYSTEM_BREAKER_OPEN" System Transient SystemBreakerOpen 503 (Policy) Attempts
         "A dependency is down, and this system is set to fail fast.",
         "The job was not tried.",
         "Replay it when the dependency is back.";
@@ -549,6 +549,10 @@ registry! {
         "The request arrived too slowly.",
         "Nothing was accepted.",
         "Check the connection and send it again.";
+    AnswerTimeout "ANSWER_TIMEOUT" Request Request AnswerTimeout 503 (None) Attempts
+        "The answer took longer than an answer may.",
+        "We stopped looking; what was being written is finished.",
+        "Look whether it was done, then ask again, or for less at a time.";
     EventsGone "EVENTS_GONE" Request Request EventsGone 410 (None) Attempts
         "The events you ask for are no longer kept.",
         "No gap is hidden.",

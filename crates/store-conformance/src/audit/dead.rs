@@ -80,7 +80,11 @@ async fn one_of_the_generation(audit: Audit, store: &dyn Store, row: &JobRow, mi
     );
     assert_eq!(Some(current[0].code), row.failure_code, "letter and row disagree: {row:#?} {mine:#?}");
     assert_eq!(current[0].attempts, row.attempt, "letter and row disagree: {row:#?} {mine:#?}");
-    assert_eq!((&current[0].workload, &current[0].owner), (&row.workload, &row.owner), "{mine:#?}");
+    let whose = match (&row.owner, row.batch) {
+        (None, Some(batch)) => store.batch(batch).await.unwrap().and_then(|batch| batch.owner),
+        (owner, _) => owner.clone(),
+    };
+    assert_eq!((&current[0].workload, &current[0].owner), (&row.workload, &whose), "{mine:#?}");
 }
 
 async fn was_queued(store: &dyn Store, id: JobId) -> bool {

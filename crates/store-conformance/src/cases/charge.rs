@@ -46,7 +46,7 @@ pub async fn r11_throttling_costs_no_attempt_until_its_deadline(h: &dyn Harness)
         rounds += 1;
         k.advance(secs(3_600)).await;
     };
-    assert_eq!((rounds, dead.failure_code), (24, Some(Code::SystemThrottledTooLong)));
+    assert_eq!((rounds, dead.failure_code), (24, Some(Code::GwThrottled)), "as it was last answered");
     let attempts = k.store.attempts(id).await.unwrap();
     assert!(attempts[..24].iter().all(|a| a.outcome == "throttled" && a.target_status == Some(429)));
     assert_eq!(k.dead_of(id).await.reason, DeadReason::Deadline);

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use redrive_model::group::GroupState;
+use redrive_model::limits::MAX_REACH;
 use redrive_model::{Code, Offset};
-use redrive_store::{DeadFilter, DeadState, GroupFilter, GroupRow, NewJob, PageRequest, RetryBy, StoreError};
+use redrive_store::{
+    DeadFilter, DeadState, GroupFilter, GroupRow, NewBatch, NewJob, PageRequest, RetryBy, StoreError,
+};
 
 use crate::Harness;
 use crate::kit::{Kit, owner, secs, target, workload};
@@ -66,6 +69,33 @@ pub async fn d4_dead_letters_are_found_by_every_filter(h: &dyn Harness) {
         let found: Vec<Offset> = k.dead(filter.clone()).await.iter().map(|dead| dead.offset).collect();
         assert_eq!(found, expected, "{filter:?}");
         assert_eq!(k.store.count_dead(filter.clone()).await.unwrap(), expected.len() as u64, "{filter:?}");
+        let matching = k.store.matching_dead(filter.clone()).await.unwrap();
+        let (count, newest) = (expected.len() as u64, expected.first().copied());
+        assert_eq!((matching.count, matching.newest), (count, newest), "{filter:?}");
+    }
+    k.audit().await;
+}
+
+/// A member that nobody owns is found, counted and told as its batch's owner's.
+pub async fn a_letter_of_a_member_is_its_batchs_owners(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let batch = NewBatch { owner: Some(owner("ann")), ..k.new_batch() };
+    let (_, members) = k.put_batch(batch, vec![k.job()]).await;
+    let (_, nobodys) = k.put_batch(k.new_batch(), vec![k.job()]).await;
+    for claimed in k.claim(2).await {
+        k.fail(&claimed, Code::HandlerFailed).await;
+    }
+    for (job, whose) in [(members[0], Some(owner("ann"))), (nobodys[0], None)] {
+        let letter = k.dead_of(job).await;
+        assert_eq!(letter.owner, whose);
+        assert_eq!(k.store.dead_letter(letter.offset).await.unwrap().unwrap().owner, whose);
+    }
+    for (who, expected) in [("ann", vec![members[0]]), ("bob", vec![])] {
+        let filter = DeadFilter { owner: Some(owner(who)), ..DeadFilter::default() };
+        assert_eq!(k.store.count_dead(filter.clone()).await.unwrap(), expected.len() as u64, "{who}");
+        let found = k.dead(filter).await;
+        assert!(found.iter().all(|letter| letter.owner == Some(owner(who))));
+        assert_eq!(found.iter().map(|letter| letter.job).collect::<Vec<_>>(), expected, "{who}");
     }
     k.audit().await;
 }
@@ -111,6 +141,49 @@ pub async fn d5_the_count_of_a_dry_run_is_the_effect(h: &dyn Harness) {
     assert_eq!(k.store.count_dead(filter).await.unwrap(), 0);
     assert_eq!(k.store.count_dead(DeadFilter::default()).await.unwrap(), 16);
     k.audit().await;
+}
+
+/// What matches is counted, and its newest one known, wherever it is: also when more letters died since than a list looks at for one page.
+pub async fn the_newest_match_is_known_however_many_others_died_since(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let none = k.store.matching_dead(DeadFilter::default()).await.unwrap();
+    assert_eq!((none.count, none.newest), (0, None));
+    let first = die(&k, k.job_of("other"), Code::HandlerFailed, "a").await;
+    let second = die(&k, NewJob { owner: Some(owner("ann")), ..k.job_of("other") }, Code::Gw4xx, "b").await;
+    // Nobody acts on letters that are closed: a copy is as good as another one.
+    let closed = die(&k, k.job(), Code::HandlerFailed, "c").await;
+    k.store.discard(vec![closed]).await.unwrap();
+    let columns = "job, generation, reason, code, message, attempts, fingerprint, state, at, closed_at, replay_id, previous";
+    let doubled = format!(
+        "INSERT INTO dead_letters ({columns}) SELECT {columns} FROM dead_letters WHERE state = 'discarded'"
+    );
+    for _ in 0..=MAX_REACH.ilog2() {
+        h.raw(&doubled).await.unwrap();
+    }
+    let old = || DeadFilter { workload: Some(workload("other")), ..DeadFilter::default() };
+    let page = k.store.dead_letters(old(), PageRequest { limit: 1, cursor: None }).await.unwrap();
+    assert!(page.rows.is_empty() && page.next.is_some(), "a page does not reach so far: {page:?}");
+    for (filter, count, newest) in [
+        (old(), 2, Some(second)),
+        (DeadFilter { upto: Some(first), ..old() }, 1, Some(first)),
+        (DeadFilter { code: Some(Code::HandlerFailed), ..old() }, 1, Some(first)),
+        (DeadFilter { owner: Some(owner("ann")), ..DeadFilter::default() }, 1, Some(second)),
+        (DeadFilter { text: Some("nothing like it".into()), ..old() }, 0, None),
+        (DeadFilter { state: Some(DeadState::Discarded), ..old() }, 0, None),
+    ] {
+        let found = k.store.matching_dead(filter.clone()).await.unwrap();
+        assert_eq!((found.count, found.newest), (count, newest), "{filter:?}");
+        assert_eq!(k.store.count_dead(filter).await.unwrap(), count);
+    }
+    // Whoever follows the cursor comes to them too.
+    let (mut rest, mut cursor) = (Vec::new(), page.next);
+    while let Some(next) = cursor {
+        let page = PageRequest { limit: 9, cursor: Some(next) };
+        let page = k.store.dead_letters(old(), page).await.unwrap();
+        rest.extend(page.rows.iter().map(|row| row.offset));
+        cursor = page.next;
+    }
+    assert_eq!(rest, [second, first]);
 }
 
 /// Pages of dead letters give every one exactly once, newest first, whatever the size and filter.

@@ -2,7 +2,7 @@
 
 use redrive_model::{BatchState, Code};
 use redrive_store::{
-    DeadFilter, Enqueue, JobFilter, LastFailure, NewAct, NewJob, PageRequest, Payload, Progress,
+    ActFilter, DeadFilter, Enqueue, JobFilter, LastFailure, NewAct, NewJob, PageRequest, Payload, Progress,
     ReplayCounts, RetryBy, StoreError,
 };
 
@@ -30,7 +30,11 @@ pub async fn acts_are_kept_in_order_with_what_became_of_them(h: &dyn Harness) {
     k.store.conclude_act(numbers[0], "held".into()).await.unwrap();
     let (mut seen, mut cursor) = (Vec::new(), None);
     loop {
-        let page = k.store.acts(PageRequest { limit: 2, cursor }).await.unwrap();
+        let page = k
+            .store
+            .acts(redrive_store::ActFilter::default(), PageRequest { limit: 2, cursor })
+            .await
+            .unwrap();
         assert!(page.rows.len() <= 2);
         seen.extend(page.rows);
         cursor = page.next;
@@ -45,6 +49,66 @@ pub async fn acts_are_kept_in_order_with_what_became_of_them(h: &dyn Harness) {
     assert_eq!(last.act.reason.as_deref(), Some("they move house"), "one line");
     assert_eq!(last.at, k.now().await);
     assert_eq!(seen[0].outcome, None);
+}
+
+/// Acts are found by who, what, to what, since when and by which request, alone and together, and looking is bounded.
+pub async fn acts_are_found_by_every_filter(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let mut numbers = Vec::new();
+    let mut noon = k.now().await;
+    for (actor, action, subject, request) in [
+        ("ann (token)", "target.hold", "gateway", Some("a1")),
+        ("ann (token)", "target.release", "gateway", Some("a2")),
+        ("Bob 100% (token)", "jobs.cancel", "host:Ärger.example:443", None),
+        ("bob_", "target.hold", "host:b.example:443", Some("b1")),
+    ] {
+        let (actor, action, subject) = (actor.into(), action.into(), subject.into());
+        let act = NewAct { actor, action, subject, request_id: request.map(str::to_owned), ..act("") };
+        numbers.push(k.store.note_act(act).await.unwrap());
+        if numbers.len() == 2 {
+            k.advance(secs(10)).await;
+            noon = k.now().await;
+        }
+    }
+    let all = ActFilter::default;
+    let some = |text: &str| Some(text.to_owned());
+    let (actor, action) =
+        (|t| ActFilter { actor: some(t), ..all() }, |t| ActFilter { action: some(t), ..all() });
+    let subject = |text| ActFilter { subject: some(text), ..all() };
+    let request = |text| ActFilter { request_id: some(text), ..all() };
+    for (filter, expected) in [
+        (all(), vec![3, 2, 1, 0]),
+        (actor("ANN"), vec![1, 0]),
+        (actor("bob"), vec![3, 2]),
+        (actor("%"), vec![2]),
+        (actor("_"), vec![3]),
+        (action("target."), vec![3, 1, 0]),
+        (action("target.hold"), vec![3, 0]),
+        (action("hold"), vec![]),
+        (subject("gate"), vec![1, 0]),
+        (subject("Ärger"), vec![2]),
+        (request("a2"), vec![1]),
+        (request("a"), vec![]),
+        (ActFilter { since: Some(noon), ..all() }, vec![3, 2]),
+        (ActFilter { since: Some(noon), ..action("target.") }, vec![3]),
+        (ActFilter { actor: some("ann"), ..subject("b.example") }, vec![]),
+    ] {
+        let expected: Vec<i64> = expected.into_iter().map(|n: usize| numbers[n]).collect();
+        for limit in [1, 50] {
+            let (mut seen, mut cursor) = (Vec::new(), None);
+            loop {
+                let page = k.store.acts(filter.clone(), PageRequest { limit, cursor }).await.unwrap();
+                seen.extend(page.rows.iter().map(|row| row.number));
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(seen, expected, "{filter:?} in pages of {limit}");
+        }
+    }
+    let strange = PageRequest { limit: 1, cursor: Some("x".into()) };
+    assert!(matches!(k.store.acts(all(), strange).await, Err(StoreError::Invalid(_))));
 }
 
 /// A setting is what was set last, says who set it, and can be taken back; pauses are not settings.

@@ -1,8 +1,8 @@
 //! Lists of jobs: every filter, every page, each row exactly once.
 
-use redrive_model::limits::MAX_PAGE;
+use redrive_model::limits::{MAX_PAGE, MAX_REACH};
 use redrive_model::{Code, Done, JobId, Outcome, Shown, State};
-use redrive_store::{JobFilter, NewJob, PageRequest, StoreError, When};
+use redrive_store::{Claim, DeadFilter, JobFilter, NewJob, PageRequest, StoreError, Want, When};
 
 use crate::Harness;
 use crate::audit::all_jobs;
@@ -72,6 +72,38 @@ pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
     k.audit().await;
 }
 
+/// What a worker holds is found by it, and what it has ended, given back or never had is not.
+pub async fn jobs_are_found_by_the_worker_that_holds_them(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (_, members) = k.put_batch(k.new_batch(), vec![k.job(), k.job_of("other")]).await;
+    k.put_n(3).await;
+    let mine = k.claim(4).await;
+    let theirs = k.claim_with(Claim { worker: k.worker(2), ..k.ask(1) }).await;
+    k.complete(&mine[3]).await;
+    let held = |n: u8| JobFilter { worker: Some(k.worker(n)), ..JobFilter::default() };
+    let mut expected: Vec<JobId> = mine[..3].iter().map(|claimed| claimed.lease.job).collect();
+    expected.sort_unstable_by(|a, b| b.cmp(a));
+    for limit in [1, 50] {
+        assert_eq!(pages(&k, &held(1), limit).await, expected);
+    }
+    assert_eq!(pages(&k, &held(2), 50).await, [theirs[0].lease.job]);
+    assert_eq!(pages(&k, &held(3), 50).await, []);
+    assert_eq!(k.store.count_jobs(held(1)).await.unwrap(), 3);
+    for (filter, wanted) in [
+        (JobFilter { shown: vec![Shown::Queued], ..held(1) }, vec![]),
+        (JobFilter { workload: Some(workload("other")), ..held(1) }, vec![members[1]]),
+        (
+            JobFilter { single: true, ..held(1) },
+            expected.iter().copied().filter(|id| !members.contains(id)).collect(),
+        ),
+    ] {
+        assert_eq!(pages(&k, &filter, 50).await, wanted, "{filter:?}");
+    }
+    let row = k.row(expected[0]).await;
+    assert_eq!(row.leased_by, Some(k.worker(1)));
+    k.audit().await;
+}
+
 /// What is in no batch stands on the first page, whatever it is asked for by, however many members came later.
 pub async fn members_hide_no_job_that_is_in_no_batch(h: &dyn Harness) {
     let k = Kit::new(h);
@@ -137,7 +169,7 @@ pub async fn the_queue_counts_every_way_of_waiting(h: &dyn Harness) {
     one_of_each_shown_state(&k).await;
     let stats = k.store.queue().await.unwrap();
     assert_eq!((stats.ready, stats.waiting_retry, stats.scheduled), (1, 2, 1));
-    assert_eq!((stats.held, stats.processing, stats.capped), (1, 1, false));
+    assert_eq!((stats.waiting_batch, stats.held, stats.processing, stats.capped), (1, 1, 1, false));
     let age = stats.oldest_age.unwrap();
     k.advance(secs(5)).await;
     assert_eq!(k.store.queue().await.unwrap().oldest_age, Some(age + secs(5)));
@@ -176,6 +208,57 @@ pub async fn pages_give_every_job_exactly_once(h: &dyn Harness) {
         k.store.jobs(JobFilter::default(), PageRequest { limit: 50, cursor: page.next }).await.unwrap();
     assert!(rest.rows.iter().all(|row| !new.contains(&row.id)) && rest.rows.len() == 3);
     k.audit().await;
+}
+
+/// What is rare is found however far away it is, and pages of it are full: nobody turns empty pages to come to the next row.
+pub async fn a_page_of_rare_rows_is_full(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let rare = |n| n % 37 == 0;
+    k.put_dead((0..300).map(|n| NewJob { owner: rare(n).then(|| owner("ann")), ..k.job() }).collect()).await;
+    for oldest_first in [false, true] {
+        let filter = DeadFilter { owner: Some(owner("ann")), oldest_first, ..DeadFilter::default() };
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        for full in [4, 4, 1] {
+            let page = k.store.dead_letters(filter.clone(), PageRequest { limit: 4, cursor }).await.unwrap();
+            assert_eq!(page.rows.len(), full, "oldest first: {oldest_first}");
+            seen.extend(page.rows.iter().map(|letter| letter.offset));
+            cursor = page.next;
+        }
+        assert_eq!((seen.len(), cursor), (9, None));
+        assert!(seen.is_sorted_by(|a, b| (a < b) == oldest_first), "{seen:?}");
+    }
+    let label = |n| Some(if rare(n) { "a needle.pdf" } else { "hay.pdf" }.to_owned());
+    k.put((0..300).map(|n| NewJob { label: label(n), ..k.job() }).collect()).await;
+    let filter = JobFilter { text: Some("needle".into()), ..JobFilter::default() };
+    for limit in [1, 2, 3, 8] {
+        let page = k.store.jobs(filter.clone(), PageRequest { limit, cursor: None }).await.unwrap();
+        assert_eq!(page.rows.len(), limit, "pages of {limit}");
+        assert_eq!(pages(&k, &filter, limit).await.len(), 9, "pages of {limit}");
+    }
+}
+
+/// A job is found by its id however many newer ones there are, with and without dashes, and only where the other filters let it through.
+pub async fn a_job_is_found_by_its_id_however_old_it_is(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let old = k.put_one(NewJob { owner: Some(owner("ann")), ..k.job() }).await;
+    for _ in 0..MAX_REACH / 1_000 {
+        k.put_n(1_000).await;
+    }
+    let named = |text: String| JobFilter { text: Some(text), ..JobFilter::default() };
+    for text in [old.to_string(), old.to_string().to_uppercase(), old.to_string().replace('-', "")] {
+        for limit in [1, 50] {
+            assert_eq!(pages(&k, &named(text.clone()), limit).await, [old], "{text} in pages of {limit}");
+        }
+        assert_eq!(k.store.count_jobs(named(text)).await.unwrap(), 1);
+    }
+    let of = |name: &str| JobFilter { owner: Some(owner(name)), ..named(old.to_string()) };
+    assert_eq!(pages(&k, &of("ann"), 50).await, [old]);
+    assert!(pages(&k, &of("bob"), 50).await.is_empty());
+    // What only looks like an id of ours is a name like any other.
+    let label = "0190c1a2-7b4e-7cc1-9d55-0123456789ab";
+    let called = k.put_one(NewJob { label: Some(format!("{label}.pdf")), ..k.job() }).await;
+    let page = k.store.jobs(named(label.into()), PageRequest { limit: 1, cursor: None }).await.unwrap();
+    assert_eq!(page.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [called]);
 }
 
 /// However much is asked for, a page is bounded; a cursor that is not ours is refused.
@@ -267,6 +350,65 @@ async fn one_of_each_shown_state(k: &Kit<'_>) -> Vec<(Shown, JobId)> {
     k.store.reschedule(vec![made[3].1], k.later(secs(3_600)).await).await.unwrap();
     made.reverse();
     made
+}
+
+/// What was counted is told by its newest job: what comes since is in no page and in no count that go up to that one.
+pub async fn what_was_counted_goes_up_to_its_newest_job(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let of = |name: &str| JobFilter { workload: Some(workload(name)), ..JobFilter::default() };
+    let none = k.store.matching_jobs(of("work")).await.unwrap();
+    assert_eq!((none.count, none.newest), (0, None));
+    let mut counted = k.put_n(7).await;
+    k.put_one(k.job_of("other")).await;
+    let found = k.store.matching_jobs(of("work")).await.unwrap();
+    assert_eq!((found.count, found.newest), (7, counted.last().copied()));
+    let later = k.put_n(5).await;
+    counted.reverse();
+    for shown in [vec![], vec![Shown::Queued], vec![Shown::Queued, Shown::Failed]] {
+        let upto = JobFilter { upto: found.newest, shown, ..of("work") };
+        for limit in [1, 3, 50] {
+            assert_eq!(pages(&k, &upto, limit).await, counted, "{upto:?} in pages of {limit}");
+        }
+        let again = k.store.matching_jobs(upto.clone()).await.unwrap();
+        assert_eq!((again.count, again.newest), (7, found.newest), "{upto:?}");
+        // A page that ended before does not begin anew.
+        let page = PageRequest { limit: 50, cursor: Some(counted[5].to_string()) };
+        let rest = k.store.jobs(upto, page).await.unwrap();
+        assert_eq!(rest.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [counted[6]]);
+    }
+    let all = k.store.matching_jobs(of("work")).await.unwrap();
+    assert_eq!((all.count, all.newest), (12, later.last().copied()));
+}
+
+/// The engine's own jobs and permanent ones are found at once, whatever became of them and however many others came later.
+pub async fn chores_are_found_however_many_other_jobs_there_are(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let chore = |name: &str| NewJob { chore: true, ..k.job_of(name) };
+    let first = k.put_one(chore("redrive.first")).await;
+    let keyed = NewJob { dedupe: k.keyed("only one").dedupe, ..chore("redrive.second") };
+    let second = k.put_one(keyed).await;
+    let wants = vec![Want::new(workload("redrive.first"), 1)];
+    for claimed in k.claim_with(Claim { wants, ..k.ask(1) }).await {
+        k.complete(&claimed).await;
+    }
+    for _ in 0..=MAX_REACH / 1_000 {
+        k.put_n(1_000).await;
+    }
+    let chores = || JobFilter { chore: true, ..JobFilter::default() };
+    let named = |name: &str| JobFilter { workload: Some(workload(name)), ..chores() };
+    for limit in [1, 50] {
+        assert_eq!(pages(&k, &chores(), limit).await, [second, first], "in pages of {limit}");
+    }
+    assert_eq!(pages(&k, &named("redrive.second"), 1).await, [second]);
+    assert!(pages(&k, &named("work"), 50).await.is_empty(), "others are none");
+    assert_eq!(k.store.count_jobs(chores()).await.unwrap(), 2);
+    let ended = JobFilter { shown: vec![Shown::Complete], ..chores() };
+    assert_eq!(pages(&k, &ended, 50).await, [first]);
+    let page = k.store.jobs(chores(), PageRequest { limit: 50, cursor: None }).await.unwrap();
+    assert_eq!((page.rows.len(), page.next), (2, None), "the others are not looked at");
+    let plain = JobFilter { workload: Some(workload("redrive.second")), ..JobFilter::default() };
+    let page = k.store.jobs(plain, PageRequest { limit: 50, cursor: None }).await.unwrap();
+    assert!(page.rows.is_empty() && page.next.is_some(), "a walk over all does not reach so far: {page:?}");
 }
 
 /// The count of a filter is the number of rows that its pages have, for every filter.

@@ -17,7 +17,7 @@ fn act(subject: &str) -> NewAct {
 }
 
 async fn trail(k: &Kit<'_>) -> Vec<ActRow> {
-    k.store.acts(PageRequest::default()).await.unwrap().rows
+    k.store.acts(redrive_store::ActFilter::default(), PageRequest::default()).await.unwrap().rows
 }
 
 /// With which scope, by which request, from what to what: all of it is kept, and what nobody said is none.

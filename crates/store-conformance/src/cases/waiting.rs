@@ -1,10 +1,23 @@
 //! A job that waits for a batch of its own: without a slot, without a cost, and never for ever.
 
 use redrive_model::{BatchId, Code, Done, JobId, Outcome, Shown, State};
-use redrive_store::{Acted, Enqueue, NewJob};
+use redrive_store::{Acted, Enqueue, NewJob, QueueStats};
 
 use crate::Harness;
 use crate::kit::{Kit, secs};
+
+/// Who waits for a batch of its own is counted as that, also while its target is held, and never as anything else.
+pub async fn a_waiting_job_is_counted_as_one(h: &dyn Harness) {
+    let k = Kit::new(h);
+    k.put_one(NewJob { priority: 9, ..k.job_on(&["gateway"]) }).await;
+    wait_for_batch(&k, vec![k.job(), k.job()]).await;
+    let expected =
+        QueueStats { ready: 2, waiting_batch: 1, oldest_age: Some(secs(0)), ..QueueStats::default() };
+    assert_eq!(k.store.queue().await.unwrap(), expected);
+    k.hold("gateway", None).await;
+    assert_eq!(k.store.queue().await.unwrap(), expected, "it waits for its batch, whatever its target does");
+    k.audit().await;
+}
 
 /// The transaction that ends the batch makes the job due, once, with its attempt given back.
 pub async fn a_waiting_job_wakes_when_its_batch_ends(h: &dyn Harness) {

@@ -186,12 +186,14 @@ fn position(r: &Reference, letter: (JobId, u32)) -> Offset {
 fn dead_rows(r: &Reference) -> Vec<DeadRow> {
     let row = |dead: &super::reference::Dead| {
         let job = r.jobs.get(&dead.job)?;
+        // A member without an owner is its batch's owner's.
+        let of_batch = || r.batches.get(&job.batch?)?.owner.clone();
         Some(DeadRow {
             offset: position(r, dead.letter()),
             job: dead.job,
             generation: dead.generation,
             workload: job.workload.clone(),
-            owner: job.owner.clone(),
+            owner: job.owner.clone().or_else(of_batch),
             reason: dead.reason,
             code: dead.code,
             message: dead.message.clone(),

@@ -16,7 +16,7 @@ use redrive_store::intake::{
 use redrive_store::{Behind, Page, PageRequest, Result};
 
 use crate::PostgresStore;
-use crate::error::repeating;
+use crate::error::{repeating, rewriting};
 
 #[async_trait]
 impl IntakeStore for PostgresStore {
@@ -26,7 +26,7 @@ impl IntakeStore for PostgresStore {
 
     async fn take_in(&self, documents: Vec<NewDocument>) -> Result<Vec<TakenIn>> {
         documents.iter().try_for_each(validate_document)?;
-        repeating!(document::take_in(self.inner(), &documents))
+        rewriting!(document::take_in(self.inner(), &documents))
     }
 
     async fn document(&self, id: JobId) -> Result<Option<DocumentRow>> {
@@ -57,23 +57,23 @@ impl IntakeStore for PostgresStore {
     }
 
     async fn take_hold(&self, id: JobId, token: LeaseToken) -> Result<Hold> {
-        repeating!(document::take_hold(self.inner(), id, token))
+        rewriting!(document::take_hold(self.inner(), id, token))
     }
 
     async fn change_document(&self, id: JobId, token: LeaseToken, change: DocumentChange) -> Result<bool> {
-        repeating!(document::change(self.inner(), id, token, &change))
+        rewriting!(document::change(self.inner(), id, token, &change))
     }
 
     async fn begin_move(&self, intent: NewMove) -> Result<Began> {
-        repeating!(moves::begin(self.inner(), &intent))
+        rewriting!(moves::begin(self.inner(), &intent))
     }
 
     async fn redirect_move(&self, number: i64, from: &str, to: &str) -> Result<Option<MoveRow>> {
-        repeating!(moves::redirect(self.inner(), number, from, to))
+        rewriting!(moves::redirect(self.inner(), number, from, to))
     }
 
     async fn end_move(&self, number: i64, end: MoveEnd) -> Result<bool> {
-        repeating!(moves::end(self.inner(), number, &end))
+        rewriting!(moves::end(self.inner(), number, &end))
     }
 
     async fn open_moves(&self, root: &str, after: i64, limit: usize) -> Result<Vec<MoveRow>> {
@@ -85,7 +85,7 @@ impl IntakeStore for PostgresStore {
     }
 
     async fn note_failure(&self, record: FailureRecord) -> Result<bool> {
-        repeating!(record::note(self.inner(), &record))
+        rewriting!(record::note(self.inner(), &record))
     }
 
     async fn failure_records(&self, filter: RecordFilter, page: PageRequest) -> Result<Page<FailureRecord>> {
@@ -102,11 +102,11 @@ impl IntakeStore for PostgresStore {
     }
 
     async fn mark_told(&self, told: Vec<ToldNow>, by: Delivery) -> Result<()> {
-        repeating!(digest::tell(self.inner(), &told, &by))
+        rewriting!(digest::tell(self.inner(), &told, &by))
     }
 
     async fn note_delivery(&self, delivery: Delivery) -> Result<()> {
-        repeating!(digest::note_delivery(self.inner(), &delivery))
+        rewriting!(digest::note_delivery(self.inner(), &delivery))
     }
 
     async fn delivery(&self, key: &str) -> Result<Option<Delivery>> {
@@ -124,18 +124,18 @@ impl IntakeStore for PostgresStore {
 
     async fn set_notification(&self, notification: Notification) -> Result<()> {
         validate_notification(&notification)?;
-        repeating!(digest::set_notification(self.inner(), &notification))
+        rewriting!(digest::set_notification(self.inner(), &notification))
     }
 
     async fn remove_notification(&self, owner: &str, address: &str) -> Result<bool> {
-        repeating!(digest::remove_notification(self.inner(), owner, address))
+        rewriting!(digest::remove_notification(self.inner(), owner, address))
     }
 
     async fn forget_documents(&self, before: Timestamp, limit: usize) -> Result<u64> {
-        repeating!(document::forget(self.inner(), before, limit))
+        rewriting!(document::forget(self.inner(), before, limit))
     }
 
     async fn forget_deliveries(&self, before: Timestamp, limit: usize) -> Result<u64> {
-        repeating!(digest::forget_deliveries(self.inner(), before, limit))
+        rewriting!(digest::forget_deliveries(self.inner(), before, limit))
     }
 }

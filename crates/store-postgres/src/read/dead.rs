@@ -4,11 +4,12 @@ use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Target, WorkloadName, instant};
-use redrive_store::{DeadFilter, DeadRow, DeadSource, DeadState, GroupFilter, GroupRow, Page, PageRequest};
+use redrive_store::{
+    DeadFilter, DeadRow, DeadSource, DeadState, GroupFilter, GroupRow, Matching, Page, PageRequest,
+};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::SCAN;
 use crate::row;
 use crate::sql::scan;
 use crate::store::Inner;
@@ -49,6 +50,24 @@ pub(crate) async fn dead_letters(
     filter: &DeadFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadRow>, Fault> {
+    let mut found = Page { rows: Vec::new(), next: None };
+    for reach in page.reaches() {
+        let looked;
+        (found, looked) = look(inner, filter, page, reach).await?;
+        if found.rows.len() == page.rows() || looked < reach {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// A page from the nearest so many rows, and how many of them there were.
+async fn look(
+    inner: &Inner,
+    filter: &DeadFilter,
+    page: &PageRequest,
+    reach: i64,
+) -> Result<(Page<DeadRow>, i64), Fault> {
     let limit = page.rows();
     let before = page.after::<i64>()?;
     let state = filter.state.unwrap_or(DeadState::Open);
@@ -56,7 +75,7 @@ pub(crate) async fn dead_letters(
     let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
     let rows = sqlx::query(inner.sql.dead_list.ordered(scan, &inner.schema, filter.oldest_first))
         .bind(before)
-        .bind(SCAN)
+        .bind(reach)
         .bind(state.as_str())
         .bind(filter.code.map(Code::names))
         .bind(filter.workload.as_ref().map(|w| w.as_str()))
@@ -81,22 +100,36 @@ pub(crate) async fn dead_letters(
         .collect::<sqlx::Result<_>>()?;
     let next = match found.last() {
         Some(last) if found.len() == limit => Some(last.offset.0),
-        Some(_) | None => end.filter(|_| looked == SCAN),
+        Some(_) | None => end.filter(|_| looked == reach),
     };
-    Ok(Page { rows: found, next: next.map(|seq| seq.to_string()) })
+    Ok((Page { rows: found, next: next.map(|seq| seq.to_string()) }, looked))
 }
 
 pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Result<u64> {
+    row::many(&counted(inner, filter, filter.source()).await?, 0)
+}
+
+/// How many there are and the newest, found by walking over no more than what the filter needs.
+pub(crate) async fn matching_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Result<Matching<Offset>> {
+    let source = match filter.source() {
+        // A group does not know which of its letters is the newest.
+        DeadSource::Groups | DeadSource::Letters => DeadSource::Letters,
+        DeadSource::Jobs => DeadSource::Jobs,
+    };
+    let row = counted(inner, filter, source).await?;
+    Ok(Matching { count: row::many(&row, 0)?, newest: row.try_get::<Option<i64>, _>(1)?.map(Offset) })
+}
+
+/// The one row of a count, made from this source.
+async fn counted(inner: &Inner, filter: &DeadFilter, source: DeadSource) -> sqlx::Result<PgRow> {
     let (codes, workload) = (filter.code.map(Code::names), filter.workload.as_ref().map(|w| w.as_str()));
     let (state, group) =
         (filter.state.unwrap_or(DeadState::Open).as_str(), filter.group.as_ref().map(|g| g.as_str()));
     let (since, until) = (filter.since.map(instant::to_millis), filter.until.map(instant::to_millis));
     let upto = filter.upto.map(|offset| offset.0);
-    let question = match filter.source() {
-        DeadSource::Groups => {
-            sqlx::query_scalar(inner.sql.dead_count_groups.text()).bind(codes).bind(workload)
-        }
-        DeadSource::Letters => sqlx::query_scalar(inner.sql.dead_count_letters.text())
+    let question = match source {
+        DeadSource::Groups => sqlx::query(inner.sql.dead_count_groups.text()).bind(codes).bind(workload),
+        DeadSource::Letters => sqlx::query(inner.sql.dead_count_letters.text())
             .bind(state)
             .bind(codes)
             .bind(workload)
@@ -104,7 +137,7 @@ pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Resu
             .bind(since)
             .bind(until)
             .bind(upto),
-        DeadSource::Jobs => sqlx::query_scalar(inner.sql.dead_count.text())
+        DeadSource::Jobs => sqlx::query(inner.sql.dead_count.text())
             .bind(state)
             .bind(codes)
             .bind(workload)
@@ -118,8 +151,7 @@ pub(crate) async fn count_dead(inner: &Inner, filter: &DeadFilter) -> sqlx::Resu
             .bind(filter.created_since.map(instant::to_millis))
             .bind(filter.label.as_deref()),
     };
-    let n: i64 = question.fetch_one(&inner.pool).await?;
-    Ok(u64::try_from(n).unwrap_or(0))
+    question.fetch_one(&inner.pool).await
 }
 
 pub(crate) async fn groups(

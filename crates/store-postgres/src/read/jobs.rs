@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 
 use redrive_model::batch::{Counters, EndRule};
+use redrive_model::limits::MAX_REACH;
 use redrive_model::state::{Facts, shown};
 use redrive_model::{
     BatchId, BatchState, Code, JobId, LeaseToken, Offset, Shown, State, TargetSet, WorkloadName, instant,
 };
 use redrive_store::{
-    BatchFailures, BatchFilter, BatchRow, Behind, JobFilter, JobRow, Page, PageRequest, Progress,
+    BatchFailures, BatchFilter, BatchRow, Behind, JobFilter, JobRow, Matching, Page, PageRequest, Progress,
 };
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 use uuid::Uuid;
 
-use super::{NEAR, SCAN};
 use crate::row;
 use crate::sql::scan;
 use crate::store::Inner;
@@ -31,13 +31,15 @@ pub(crate) async fn jobs(
     page: &PageRequest,
 ) -> Result<Page<JobRow>, Fault> {
     let scan = source(inner, filter).await?;
-    // A page is mostly found among the nearest rows; only when it is not, all are looked at that may be.
-    let near = i64::try_from(page.rows()).unwrap_or(50).saturating_mul(NEAR);
-    let (found, looked) = look(inner, filter, page, &scan, near).await?;
-    if found.rows.len() == page.rows() || looked < near {
-        return Ok(found);
+    let mut found = Page { rows: Vec::new(), next: None };
+    for reach in page.reaches() {
+        let looked;
+        (found, looked) = look(inner, filter, page, &scan, reach).await?;
+        if found.rows.len() == page.rows() || looked < reach {
+            break;
+        }
     }
-    Ok(look(inner, filter, page, &scan, SCAN).await?.0)
+    Ok(found)
 }
 
 /// A page from the nearest so many rows, and how many of them there were.
@@ -46,14 +48,14 @@ async fn look(
     filter: &JobFilter,
     page: &PageRequest,
     scan: &str,
-    near: i64,
+    reach: i64,
 ) -> Result<(Page<JobRow>, i64), Fault> {
-    let before = page.after::<JobId>()?;
+    let before = filter.before(page)?;
     let limit = page.rows();
     let statement = inner.sql.jobs.scanning(scan, &inner.schema);
     let rows = sqlx::query(statement)
         .bind(before.map(|id| id.as_uuid()))
-        .bind(near)
+        .bind(reach)
         .bind(filter.workload.as_ref().map(|w| w.as_str()))
         .bind(filter.owner.as_ref().map(|o| o.as_str()))
         .bind(filter.batch.map(|b| b.as_uuid()))
@@ -65,6 +67,7 @@ async fn look(
         .bind(filter.replay.map(|r| r.as_uuid()))
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.single)
+        .bind(filter.worker.map(|w| w.as_uuid()))
         .fetch_all(&inner.pool)
         .await?;
     let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(33)?, r.try_get(34)?)) };
@@ -77,17 +80,22 @@ async fn look(
     // With a full page the next one starts behind its last row; with a short one where looking stopped.
     let next = match found.last() {
         Some(last) if found.len() == limit => Some(last.id),
-        Some(_) | None => end.filter(|_| looked == near).map(JobId::from_uuid),
+        Some(_) | None => end.filter(|_| looked == reach).map(JobId::from_uuid),
     };
     Ok((Page { rows: found, next: next.map(|id| id.to_string()) }, looked))
 }
 
-/// How many there are, found in the same way as a page of them.
-pub(crate) async fn count_jobs(inner: &Inner, filter: &JobFilter) -> sqlx::Result<u64> {
+/// How many there are and the newest, found in the same way as a page of them.
+pub(crate) async fn matching_jobs(inner: &Inner, filter: &JobFilter) -> Result<Matching<JobId>, Fault> {
+    let before = filter.before(&PageRequest::default())?;
     let jobs = inner.sql.jobs.scanning(&source(inner, filter).await?, &inner.schema);
-    let count = format!("SELECT count(*) FROM ({}) AS f WHERE f.id IS NOT NULL", jobs.0);
-    let n: i64 = sqlx::query_scalar(AssertSqlSafe(count))
-        .bind(None::<Uuid>)
+    // Before version 18 there is no max() of ids; their words sort as they do.
+    let count = format!(
+        "SELECT count(*), max(f.id::text COLLATE \"C\")::uuid FROM ({}) AS f WHERE f.id IS NOT NULL",
+        jobs.0
+    );
+    let row = sqlx::query(AssertSqlSafe(count))
+        .bind(before.map(|id| id.as_uuid()))
         .bind(i64::MAX)
         .bind(filter.workload.as_ref().map(|w| w.as_str()))
         .bind(filter.owner.as_ref().map(|o| o.as_str()))
@@ -100,13 +108,28 @@ pub(crate) async fn count_jobs(inner: &Inner, filter: &JobFilter) -> sqlx::Resul
         .bind(filter.replay.map(|r| r.as_uuid()))
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.single)
+        .bind(filter.worker.map(|w| w.as_uuid()))
         .fetch_one(&inner.pool)
         .await?;
-    Ok(u64::try_from(n).unwrap_or(0))
+    Ok(Matching {
+        count: row::many(&row, 0)?,
+        newest: row.try_get::<Option<Uuid>, _>(1)?.map(JobId::from_uuid),
+    })
 }
 
 /// The most selective way to walk the jobs, newest first.
 async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, str>> {
+    if filter.chore {
+        return Ok(scan::CHORE.into());
+    }
+    if let Some(id) = filter.named()
+        && job(inner, id).await?.is_some()
+    {
+        return Ok(scan::NAMED.into());
+    }
+    if filter.worker.is_some() {
+        return Ok(scan::WORKER.into());
+    }
     if filter.batch.is_some() {
         let failed = filter.code.is_some() || filter.states() == [State::Failed];
         return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
@@ -137,8 +160,8 @@ async fn source(inner: &Inner, filter: &JobFilter) -> sqlx::Result<Cow<'static, 
 /// Whether the queue is short enough to be walked as a whole.
 async fn is_short(inner: &Inner) -> sqlx::Result<bool> {
     let queued: i64 =
-        sqlx::query_scalar(inner.sql.few_queued.text()).bind(SCAN).fetch_one(&inner.pool).await?;
-    Ok(queued < SCAN)
+        sqlx::query_scalar(inner.sql.few_queued.text()).bind(MAX_REACH).fetch_one(&inner.pool).await?;
+    Ok(queued < MAX_REACH)
 }
 
 /// The words of the wanted states; nothing when any will do.

@@ -100,7 +100,12 @@ pub(crate) async fn queues(inner: &Inner) -> sqlx::Result<Vec<WorkloadQueue>> {
         let Some(r) = rows.get(&lane.id) else { continue };
         let (scheduled, later, awaiting) = (row::many(r, 1)?, row::many(r, 2)?, row::many(r, 3)?);
         let capped = later >= CAP as u64;
-        let mut stats = QueueStats { processing: lane.processing, capped, ..QueueStats::default() };
+        let mut stats = QueueStats {
+            processing: lane.processing,
+            waiting_batch: awaiting,
+            capped,
+            ..QueueStats::default()
+        };
         if r.try_get::<bool, _>(5)? {
             stats.held = lane.queued.saturating_sub(awaiting);
         } else {

@@ -1,10 +1,11 @@
-SELECT count(*)
+SELECT count(*), max(d.seq)
 FROM redrive.dead_letters d JOIN redrive.jobs j ON j.id = d.job JOIN redrive.lanes l ON l.id = j.lane
+LEFT JOIN redrive.batches b ON b.id = j.batch_id
 WHERE d.state = $1
   AND ($2::text[] IS NULL OR d.code = ANY ($2))
   AND ($3::text IS NULL OR l.workload = $3)
   AND ($4::text IS NULL OR d.fingerprint = $4)
-  AND ($5::text IS NULL OR j.owner = $5)
+  AND ($5::text IS NULL OR coalesce(j.owner, b.owner) = $5)
   AND ($6::int8 IS NULL OR d.at >= $6)
   AND ($7::int8 IS NULL OR d.at < $7)
   AND ($8::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $8))

@@ -1,5 +1,5 @@
 -- A letter and its group have the same code and the same workload: their fingerprint is made of them.
-SELECT count(*) FROM redrive.dead_letters
+SELECT count(*), max(seq) FROM redrive.dead_letters
 WHERE state = $1
   AND ($2::text[] IS NULL OR code = ANY ($2))
   AND ($3::text IS NULL OR fingerprint IN (SELECT fingerprint FROM redrive.failure_groups WHERE workload = $3))

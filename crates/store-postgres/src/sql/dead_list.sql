@@ -1,14 +1,15 @@
 WITH scan AS MATERIALIZED ({scan}),
 found AS (
-    SELECT d.seq, d.job, d.generation, l.workload, j.owner, d.reason, d.code, d.message, d.attempts, d.fingerprint, d.state, d.at,
-           d.closed_at, d.replay_id, d.previous
+    SELECT d.seq, d.job, d.generation, l.workload, coalesce(j.owner, b.owner) AS owner, d.reason, d.code, d.message, d.attempts,
+           d.fingerprint, d.state, d.at, d.closed_at, d.replay_id, d.previous
     FROM scan JOIN redrive.dead_letters d ON d.seq = scan.seq JOIN redrive.jobs j ON j.id = d.job
     JOIN redrive.lanes l ON l.id = j.lane
+    LEFT JOIN redrive.batches b ON b.id = j.batch_id
     WHERE d.state = $3
       AND ($4::text[] IS NULL OR d.code = ANY ($4))
       AND ($5::text IS NULL OR l.workload = $5)
       AND ($6::text IS NULL OR d.fingerprint = $6)
-      AND ($7::text IS NULL OR j.owner = $7)
+      AND ($7::text IS NULL OR coalesce(j.owner, b.owner) = $7)
       AND ($8::int8 IS NULL OR d.at >= $8)
       AND ($9::int8 IS NULL OR d.at < $9)
       AND ($11::text IS NULL OR EXISTS (SELECT 1 FROM redrive.lane_targets t WHERE t.lane = j.lane AND t.target = $11))

@@ -4,17 +4,17 @@ WITH clock AS MATERIALIZED (SELECT redrive.now_ms() AS now, pg_current_xact_id()
 input AS MATERIALIZED (
     SELECT i.*, clock.now, clock.id AS transaction
     FROM clock, unnest($1::uuid[], $2::int4[], $3::text[], $4::int8[], $5::int8[], $6::int4[], $7::uuid[], $8::bytea[], $9::text[],
-                $10::text[], $11::int8[], $12::text[], $13::bytea[])
-        AS i (id, lane, owner, due_in, due_at, max_attempts, batch_id, dedupe, failure_code, failure_message, keep_ms, label, input)
+                $10::text[], $11::int8[], $12::text[], $13::bytea[], $14::bool[])
+        AS i (id, lane, owner, due_in, due_at, max_attempts, batch_id, dedupe, failure_code, failure_message, keep_ms, label, input, chore)
 ),
 made AS (
     INSERT INTO redrive.jobs (id, lane, owner, state, due_at, max_attempts, batch_id, dedupe, failure_code, failure_message,
-                              created_at, queued_at, finished_at, purge_at, queued_event)
+                              created_at, queued_at, finished_at, purge_at, queued_event, chore)
     SELECT id, lane, owner, CASE WHEN failure_code IS NULL THEN 'queued' ELSE 'failed' END,
            CASE WHEN due_at IS NULL THEN least(now + due_in, 253402207200999) ELSE greatest(due_at, now) END, max_attempts, batch_id, dedupe,
            failure_code, failure_message, now, now,
            CASE WHEN failure_code IS NOT NULL THEN now END, CASE WHEN failure_code IS NOT NULL THEN now + keep_ms END,
-           CASE WHEN failure_code IS NULL AND transaction IS NOT NULL THEN nextval('redrive.events_seq_seq') END
+           CASE WHEN failure_code IS NULL AND transaction IS NOT NULL THEN nextval('redrive.events_seq_seq') END, chore
     FROM input
     ON CONFLICT DO NOTHING
     RETURNING id, lane, created_at, failure_code, queued_event

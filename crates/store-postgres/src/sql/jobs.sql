@@ -23,6 +23,7 @@ found AS (
       AND (NOT $13::bool OR batch_id IS NULL)
       AND ($11::uuid IS NULL OR replay_id = $11)
       AND aimed
+      AND ($14::uuid IS NULL OR leased_by = $14)
       AND ($6::int8 IS NULL OR created_at >= $6)
       AND ($7::text[] IS NULL OR failure_code = ANY ($7))
       AND ($8::text IS NULL OR strpos(lower(coalesce(label, '') COLLATE "C"), lower($8 COLLATE "C")) > 0

@@ -1,7 +1,7 @@
 //! Handing work in: all of the call, or nothing.
 //!
 //! A call that only creates jobs is one statement. Dedupe keys, batches and idempotency keys need a look at other rows
-//! and go through a transaction.
+//! and go through a transaction; so do the few chores.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::batch;
 use super::claim::Question;
+use crate::error::unsent;
 use crate::lanes::LaneKey;
 use crate::row;
 use crate::store::Inner;
@@ -20,6 +21,16 @@ use crate::store::Inner;
 pub(crate) enum Fault {
     Db(sqlx::Error),
     Store(StoreError),
+}
+
+impl Fault {
+    /// The same, where nothing was carried out.
+    pub(crate) fn unsent(self) -> Self {
+        match self {
+            Self::Db(error) => Self::Db(unsent(error)),
+            Self::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 impl From<sqlx::Error> for Fault {
@@ -39,7 +50,7 @@ pub(crate) fn is_plain(call: &Enqueue) -> bool {
     call.open.is_empty()
         && call.seal.is_empty()
         && call.idempotency.is_none()
-        && call.jobs.iter().all(|job| job.dedupe.is_none() && job.batch.is_none())
+        && call.jobs.iter().all(|job| job.dedupe.is_none() && job.batch.is_none() && !job.chore)
 }
 
 /// The lanes of these jobs. Made before any transaction, on connections of our own.
@@ -157,6 +168,7 @@ pub(crate) async fn insert(
         .bind(c.keep)
         .bind(c.labels)
         .bind(c.inputs)
+        .bind(jobs.iter().map(|j| j.chore).collect::<Vec<_>>())
         .fetch_all(conn)
         .await?;
     let at = rows.first().map_or(Ok(0), |r| r.try_get(1))?;

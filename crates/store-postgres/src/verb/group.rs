@@ -7,7 +7,7 @@ use redrive_store::{Enqueued, NewJob, Result, StoreError};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::enqueue;
-use crate::error::{repeating, store_error};
+use crate::error::{rewriting, store_error, unsent};
 use crate::hot::Use;
 use crate::store::Inner;
 
@@ -38,7 +38,8 @@ impl Grouping {
         let closed = || StoreError::Unavailable { reason: "the store is closed".into() };
         let (reply, answer) = oneshot::channel();
         self.sender.send((jobs, reply)).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        // It may have been on its way.
+        answer.await.map_err(|_| StoreError::Unknown { reason: "the store was closed meanwhile".into() })?
     }
 }
 
@@ -75,18 +76,24 @@ async fn commit(inner: &Inner, group: Vec<Waiting>) {
                 let _ = reply.send(Ok(std::mem::replace(&mut answers, rest)));
             }
         }
-        Err(_) if replies.len() > 1 => {
-            // One of them is at fault, or the database is: each gets an answer of its own.
+        Err(error) if replies.len() > 1 => {
+            // One of them is at fault, or the database is: each gets an answer of its own. What was unknown of all of them stays so
+            // where that one says nothing better.
+            let unheard = matches!(error, StoreError::Unknown { .. });
             let mut jobs = jobs;
             for (size, reply) in sizes.into_iter().zip(replies) {
                 let rest = jobs.split_off(size.min(jobs.len()));
                 let own = std::mem::replace(&mut jobs, rest);
-                let _ = reply.send(plain(inner, &own).await);
+                let answer = plain(inner, &own).await.map_err(|error| match error {
+                    StoreError::Unavailable { reason } if unheard => StoreError::Unknown { reason },
+                    error => error,
+                });
+                let _ = reply.send(answer);
             }
         }
         Err(error) => {
-            for reply in replies {
-                let _ = reply.send(Err(StoreError::Unavailable { reason: error.to_string() }));
+            if let Some(reply) = replies.into_iter().next() {
+                let _ = reply.send(Err(error));
             }
         }
     }
@@ -95,8 +102,8 @@ async fn commit(inner: &Inner, group: Vec<Waiting>) {
 /// One statement for jobs that need nothing else.
 pub(crate) async fn plain(inner: &Inner, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
     let refs: Vec<&NewJob> = jobs.iter().collect();
-    let mut made: HashSet<_> = repeating!(async {
-        let lanes = enqueue::lanes(inner, jobs).await?;
+    let mut made: HashSet<_> = rewriting!(async {
+        let lanes = enqueue::lanes(inner, jobs).await.map_err(unsent)?;
         let mut lent = inner.hot.take(Use::Write).await?;
         let made = match enqueue::insert_new(lent.conn(), inner, &refs, &lanes).await {
             Ok(true) => Ok(refs.iter().map(|job| job.id).collect()),

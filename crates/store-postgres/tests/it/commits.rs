@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redrive_model::{JobId, Policy, WorkerId, WorkloadName};
+use redrive_model::batch::EndRule;
+use redrive_model::{BatchId, JobId, Policy, WorkerId, WorkloadName};
 use redrive_store::{
-    Claim, ClaimMode, Claimed, Enqueue, Enqueued, Finish, Finished, NewJob, Store, StoreError, Want,
+    Claim, ClaimMode, Claimed, Enqueue, Enqueued, Finish, Finished, NewBatch, NewJob, Store, StoreError, Want,
 };
 use redrive_store_postgres::{Options, PostgresStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,25 +19,31 @@ use crate::harness::{execute, schema_name, url};
 /// says does not; the connection ends instead. Told to be silent, it keeps everything for itself and ends nothing.
 pub(crate) struct Wire {
     address: String,
+    flags: Flags,
+}
+
+#[derive(Clone, Default)]
+struct Flags {
     lose: Arc<AtomicBool>,
     silent: Arc<AtomicBool>,
+    /// From the first COMMIT on answers are lost.
+    lose_from_commit: Arc<AtomicBool>,
 }
 
 impl Wire {
     pub(crate) async fn to_server() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let lose = Arc::new(AtomicBool::new(false));
         let server = url().split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
-        let silent = Arc::new(AtomicBool::new(false));
-        let flags = (lose.clone(), silent.clone());
+        let flags = Flags::default();
+        let seen = flags.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.unwrap();
-                tokio::spawn(pass(client, server, flags.clone()));
+                tokio::spawn(pass(client, server, seen.clone()));
             }
         });
-        Self { address, lose, silent }
+        Self { address, flags }
     }
 
     fn url(&self) -> String {
@@ -46,18 +53,34 @@ impl Wire {
     }
 
     pub(crate) fn silence(&self, yes: bool) {
-        self.silent.store(yes, Ordering::SeqCst);
+        self.flags.silent.store(yes, Ordering::SeqCst);
     }
 
     fn lose_answers(&self, yes: bool) {
-        self.lose.store(yes, Ordering::SeqCst);
+        self.flags.lose.store(yes, Ordering::SeqCst);
+    }
+
+    fn lose_answers_from_commit(&self) {
+        self.flags.lose_from_commit.store(true, Ordering::SeqCst);
     }
 }
 
-async fn pass(client: TcpStream, server: TcpStream, (lose, silent): (Arc<AtomicBool>, Arc<AtomicBool>)) {
+async fn pass(client: TcpStream, server: TcpStream, Flags { lose, silent, lose_from_commit }: Flags) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
-    let up = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+    let losing = lose.clone();
+    let up = tokio::spawn(async move {
+        let mut buffer = vec![0u8; 64 << 10];
+        while let Ok(n @ 1..) = from_client.read(&mut buffer).await {
+            let commits = buffer[..n].windows(6).any(|word| word == b"COMMIT");
+            if commits && lose_from_commit.load(Ordering::SeqCst) {
+                losing.store(true, Ordering::SeqCst);
+            }
+            if to_server.write_all(&buffer[..n]).await.is_err() {
+                break;
+            }
+        }
+    });
     let mut buffer = vec![0u8; 64 << 10];
     while let Ok(n @ 1..) = from_server.read(&mut buffer).await {
         if silent.load(Ordering::SeqCst) {
@@ -103,7 +126,7 @@ pub(crate) fn completion(claimed: &Claimed) -> Finish {
 
 /// After a first answer is lost the next ones come through again.
 fn heal_soon(wire: &Wire) {
-    let lose = wire.lose.clone();
+    let lose = wire.flags.lose.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(30)).await;
         lose.store(false, Ordering::SeqCst);
@@ -122,6 +145,58 @@ async fn an_enqueue_whose_answer_is_lost_makes_one_job() {
     assert_eq!(reply.jobs[0].job(), job(2).id);
     assert!(matches!(reply.jobs[0], Enqueued::Created(_) | Enqueued::Existing(_)));
     assert_eq!(store.job_events(job(2).id).await.unwrap().len(), 1, "written once");
+    execute(format!("DROP SCHEMA {schema} CASCADE")).await;
+}
+
+/// Nothing was written is said only where that is certain.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_enqueue_that_nobody_answers_any_more_is_unknown_once_its_commit_was_sent() {
+    let wire = Wire::to_server().await;
+    let (schema, store) = open(&wire).await;
+    let batch = BatchId::from_uuid(uuid::Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001));
+    let call = |n| {
+        let open = NewBatch {
+            id: batch,
+            workload: WorkloadName::new("work").unwrap(),
+            owner: None,
+            label: None,
+            end_rule: EndRule::Strict,
+            keep: None,
+            about: None,
+        };
+        let member = NewJob { batch: Some(batch), ..job(n) };
+        Enqueue { open: vec![open], jobs: vec![member], ..Enqueue::default() }
+    };
+    store.enqueue(Enqueue::jobs(vec![job(1)])).await.unwrap();
+    wire.lose_answers_from_commit();
+    let unheard = store.enqueue(call(2)).await.unwrap_err();
+    assert!(matches!(unheard, StoreError::Unknown { .. }), "{unheard}");
+    // Nothing gets through now.
+    let away = store.enqueue(call(3)).await.unwrap_err();
+    assert!(matches!(away, StoreError::Unavailable { .. }), "{away}");
+    wire.lose_answers(false);
+    assert!(store.batch(batch).await.unwrap().is_some(), "it was committed");
+    assert!(store.job(job(2).id).await.unwrap().is_some());
+    assert!(store.job(job(3).id).await.unwrap().is_none());
+    execute(format!("DROP SCHEMA {schema} CASCADE")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_nobody_answers_any_more_is_unknown_and_one_that_was_never_sent_is_not() {
+    let wire = Wire::to_server().await;
+    let (schema, store) = open(&wire).await;
+    store.enqueue(Enqueue::jobs(vec![job(1)])).await.unwrap();
+    wire.lose_answers(true);
+    let unheard = store.enqueue(Enqueue::jobs(vec![job(2)])).await.unwrap_err();
+    assert!(matches!(unheard, StoreError::Unknown { .. }), "{unheard}");
+    let away = store.enqueue(Enqueue::jobs(vec![job(3)])).await.unwrap_err();
+    assert!(matches!(away, StoreError::Unavailable { .. }), "{away}");
+    let away = store.claim(claim()).await.unwrap_err();
+    assert!(matches!(away, StoreError::Unavailable { .. }), "{away}");
+    wire.lose_answers(false);
+    let reply = store.enqueue(Enqueue::jobs(vec![job(2)])).await.unwrap();
+    assert_eq!(reply.jobs[0].job(), job(2).id);
+    assert!(store.job(job(3).id).await.unwrap().is_none());
     execute(format!("DROP SCHEMA {schema} CASCADE")).await;
 }
 

@@ -5,11 +5,11 @@ use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Target, WorkloadName, instant};
 use redrive_store::{
-    DeadFilter, DeadRow, DeadSource, DeadState, GroupFilter, GroupRow, Page, PageRequest, Result,
+    DeadFilter, DeadRow, DeadSource, DeadState, GroupFilter, GroupRow, Matching, Page, PageRequest, Result,
 };
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
-use super::SCAN;
+use super::List;
 use crate::row::{self, blob};
 use crate::sql::{self, scan};
 use crate::verb::record::{find, list};
@@ -47,32 +47,24 @@ pub(crate) fn dead_letters(
     filter: &DeadFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadRow>> {
-    let limit = page.rows();
     let before = page.after::<i64>()?;
     let open = filter.state.is_none_or(|state| state == DeadState::Open);
     let scan = if filter.group.is_some() && open { scan::DEAD_GROUP } else { scan::DEAD_NEWEST };
     let scan = &sql::in_order(scan, filter.oldest_first);
     let statement = sql::in_order(&sql::DEAD_LIST.replace("{scan}", scan), filter.oldest_first);
-    let bound = i64::try_from(limit).unwrap_or(50);
+    let bound = i64::try_from(page.rows()).unwrap_or(50);
     let params = Params::new(filter);
     let mut named = params.named();
-    named.extend_from_slice(named_params! { ":before": before, ":scan": SCAN, ":limit": bound });
-    let rows = list(conn, &statement, &*named, |row| {
-        Ok((dead_row(row)?, row.get::<_, i64>(15)?, row.get::<_, i64>(16)?))
-    })?;
-    let next = match rows.last() {
-        Some((last, _, _)) if rows.len() == limit => Some(last.offset.0),
-        Some((_, end, looked)) if *looked == SCAN => Some(*end),
-        Some(_) => None,
-        None => {
-            let last = if filter.oldest_first { "max(seq)" } else { "min(seq)" };
-            super::end_of_scan(conn, last, scan, &named, |row| row.get(0))?
-        }
-    };
-    Ok(Page {
-        rows: rows.into_iter().map(|(row, _, _)| row).collect(),
-        next: next.map(|seq| seq.to_string()),
-    })
+    named.extend_from_slice(named_params! { ":before": before, ":limit": bound });
+    let last = if filter.oldest_first { "max(seq)" } else { "min(seq)" };
+    List { scan, statement: &statement, last }.page(
+        conn,
+        &named,
+        page,
+        |row| Ok((dead_row(row)?, row.get::<_, i64>(15)?, row.get(16)?)),
+        |letter| letter.offset.0,
+        |row| row.get(0),
+    )
 }
 
 pub(crate) fn count_dead(conn: &Connection, filter: &DeadFilter) -> Result<u64> {
@@ -82,10 +74,21 @@ pub(crate) fn count_dead(conn: &Connection, filter: &DeadFilter) -> Result<u64> 
         DeadSource::Jobs => sql::DEAD_COUNT,
     };
     let params = Params::new(filter);
-    let mut named = params.named();
-    named.retain(|(name, _)| statement.contains(name));
-    let n = find(conn, statement, &*named, |row| row.get::<_, i64>(0))?;
+    let n = find(conn, statement, &*params.used_by(statement), |row| row.get::<_, i64>(0))?;
     Ok(u64::try_from(n.unwrap_or(0)).unwrap_or(0))
+}
+
+/// How many there are and the newest, found by walking over no more than what the filter needs.
+pub(crate) fn matching_dead(conn: &Connection, filter: &DeadFilter) -> Result<Matching<Offset>> {
+    let statement = match filter.source() {
+        // A group does not know which of its letters is the newest.
+        DeadSource::Groups | DeadSource::Letters => sql::DEAD_COUNT_LETTERS,
+        DeadSource::Jobs => sql::DEAD_COUNT,
+    };
+    let params = Params::new(filter);
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
+    let (n, newest) = find(conn, statement, &*params.used_by(statement), read)?.unwrap_or((0, None));
+    Ok(Matching { count: u64::try_from(n).unwrap_or(0), newest: newest.map(Offset) })
 }
 
 /// A filter as SQLite's parameters.
@@ -129,6 +132,13 @@ impl<'a> Params<'a> {
             ":upto": self.upto, ":created": self.created, ":label": self.label,
         }
         .to_vec()
+    }
+
+    /// Those that a statement has: SQLite refuses others.
+    fn used_by(&self, statement: &str) -> Vec<(&str, &dyn ToSql)> {
+        let mut named = self.named();
+        named.retain(|(name, _)| statement.contains(name));
+        named
     }
 }
 

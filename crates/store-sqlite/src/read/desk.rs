@@ -1,36 +1,52 @@
 //! The audit trail, settings, payloads, and where a replay's jobs are.
 
-use redrive_model::{JobId, ReplayId, State};
-use redrive_store::{ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, Result, Scope, SettingRow};
-use rusqlite::{Connection, params};
+use redrive_model::{JobId, ReplayId, State, instant};
+use redrive_store::{
+    ActFilter, ActRow, NewAct, Page, PageRequest, Payload, ReplayCounts, Result, Scope, SettingRow,
+};
+use rusqlite::{Connection, Row, named_params, params};
 
+use super::List;
 use crate::row::{self, blob};
-use crate::sql;
+use crate::sql::{self, scan};
 use crate::verb::record::{find, list};
 
-pub(crate) fn acts(conn: &Connection, page: &PageRequest) -> Result<Page<ActRow>> {
-    let limit = page.rows();
+pub(crate) fn acts(conn: &Connection, filter: &ActFilter, page: &PageRequest) -> Result<Page<ActRow>> {
     let before = page.after::<i64>()?;
-    let rows = list(conn, sql::ACTS, params![before, i64::try_from(limit).unwrap_or(50)], |row| {
-        let act = NewAct {
-            actor: row.get(2)?,
-            action: row.get(3)?,
-            subject: row.get(4)?,
-            reason: row.get(5)?,
-            scope: row.get::<_, Option<String>>(7)?.as_deref().and_then(Scope::parse),
-            request_id: row.get(8)?,
-        };
-        Ok(ActRow {
-            number: row.get(0)?,
-            at: row::at(row, 1)?,
-            act,
-            outcome: row.get(6)?,
-            before: row.get(9)?,
-            after: row.get(10)?,
-        })
-    })?;
-    let next = rows.last().filter(|_| rows.len() == limit).map(|last| last.number.to_string());
-    Ok(Page { rows, next })
+    let limit = i64::try_from(page.rows()).unwrap_or(50);
+    let since = filter.since.map(instant::to_millis);
+    let named = named_params! {
+        ":before": before, ":limit": limit, ":actor": filter.actor, ":action": filter.action, ":subject": filter.subject,
+        ":since": since, ":request": filter.request_id,
+    };
+    let statement = sql::ACTS.replace("{scan}", scan::ACTS);
+    List { scan: scan::ACTS, statement: &statement, last: "min(number)" }.page(
+        conn,
+        named,
+        page,
+        |row| Ok((act_row(row)?, row.get(11)?, row.get(12)?)),
+        |act| act.number,
+        |row| row.get::<_, i64>(0),
+    )
+}
+
+fn act_row(row: &Row<'_>) -> rusqlite::Result<ActRow> {
+    let act = NewAct {
+        actor: row.get(2)?,
+        action: row.get(3)?,
+        subject: row.get(4)?,
+        reason: row.get(5)?,
+        scope: row.get::<_, Option<String>>(7)?.as_deref().and_then(Scope::parse),
+        request_id: row.get(8)?,
+    };
+    Ok(ActRow {
+        number: row.get(0)?,
+        at: row::at(row, 1)?,
+        act,
+        outcome: row.get(6)?,
+        before: row.get(9)?,
+        after: row.get(10)?,
+    })
 }
 
 pub(crate) fn settings(conn: &Connection, prefix: &str) -> Result<Vec<SettingRow>> {

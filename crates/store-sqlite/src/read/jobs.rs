@@ -4,18 +4,19 @@ use std::borrow::Cow;
 
 use redrive_model::batch::{Counters, EndRule};
 use redrive_model::breaker::Breaker;
+use redrive_model::limits::MAX_REACH;
 use redrive_model::state::{Facts, shown};
 use redrive_model::{
     BatchId, BatchState, JobId, LeaseToken, Offset, Shown, State, Target, TargetSet, Timestamp, WorkloadName,
     instant,
 };
 use redrive_store::{
-    BatchFailures, BatchFilter, BatchRow, Behind, BreakerRow, JobFilter, JobRow, Page, PageRequest, Progress,
-    Result,
+    BatchFailures, BatchFilter, BatchRow, Behind, BreakerRow, JobFilter, JobRow, Matching, Page, PageRequest,
+    Progress, Result,
 };
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 
-use super::{NEAR, SCAN};
+use super::List;
 use crate::row::{self, blob};
 use crate::sql::{self, scan};
 use crate::verb::record::{find, list};
@@ -30,41 +31,37 @@ pub(crate) fn jobs(
     filter: &JobFilter,
     page: &PageRequest,
 ) -> Result<Page<JobRow>> {
-    let before = page.after::<JobId>()?.map(|id| blob(id.as_uuid()));
+    let before = filter.before(page)?.map(|id| blob(id.as_uuid()));
     let scan = source(conn, filter)?;
     let statement = sql::JOBS.replace("{scan}", &scan);
-    let limit = page.rows();
-    let params = Params::new(filter, now);
-    let rows_wanted = i64::try_from(limit).unwrap_or(50);
-    // A page is mostly found among the nearest rows; only when it is not, all are looked at that may be.
-    let near = rows_wanted.saturating_mul(NEAR);
-    let mut named = params.named(&near, &before, &rows_wanted);
-    let found = |row: &Row<'_>| Ok((job_row(row, now)?, row::job(row, 32)?, row.get::<_, i64>(33)?));
-    let mut rows = list(conn, &statement, &*named, found)?;
-    let is_all = rows.last().is_some_and(|(_, _, looked)| rows.len() == limit || *looked < near);
-    if !is_all {
-        if let Some((_, scan)) = named.first_mut() {
-            *scan = &SCAN;
-        }
-        rows = list(conn, &statement, &*named, found)?;
-    }
-    // With a full page the next one starts behind its last row; with a short one where looking stopped.
-    let next = match rows.last() {
-        Some((last, _, _)) if rows.len() == limit => Some(last.id),
-        Some((_, end, looked)) if *looked == SCAN => Some(*end),
-        Some(_) => None,
-        None => super::end_of_scan(conn, "min(id)", &scan, &named, |row| row::job(row, 0))?,
-    };
-    Ok(Page { rows: rows.into_iter().map(|(row, _, _)| row).collect(), next: next.map(|id| id.to_string()) })
+    let (params, limit) = (Params::new(filter, now), i64::try_from(page.rows()).unwrap_or(50));
+    List { scan: &scan, statement: &statement, last: "min(id)" }.page(
+        conn,
+        &params.named(&before, &limit),
+        page,
+        |row| Ok((job_row(row, now)?, row::job(row, 32)?, row.get(33)?)),
+        |job| job.id,
+        |row| row::job(row, 0),
+    )
 }
 
-/// How many there are, found in the same way as a page of them.
-pub(crate) fn count_jobs(conn: &Connection, now: Timestamp, filter: &JobFilter) -> Result<u64> {
+/// How many there are and the newest, found in the same way as a page of them.
+pub(crate) fn matching_jobs(
+    conn: &Connection,
+    now: Timestamp,
+    filter: &JobFilter,
+) -> Result<Matching<JobId>> {
     let jobs = sql::JOBS.replace("{scan}", &source(conn, filter)?);
+    let before = filter.before(&PageRequest::default())?.map(|id| blob(id.as_uuid()));
     let params = Params::new(filter, now);
-    let named = params.named(&i64::MAX, &None, &i64::MAX);
-    let n = find(conn, &format!("SELECT count(*) FROM ({jobs})"), &*named, |row| row.get::<_, i64>(0))?;
-    Ok(u64::try_from(n.unwrap_or(0)).unwrap_or(0))
+    let mut named = params.named(&before, &i64::MAX);
+    named.push((":scan", &i64::MAX));
+    let read = |row: &Row<'_>| {
+        let newest = row.get::<_, Option<[u8; 16]>>(1)?.map(|_| row::job(row, 1)).transpose()?;
+        Ok(Matching { count: u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0), newest })
+    };
+    let found = find(conn, &format!("SELECT count(*), max(id) FROM ({jobs})"), &*named, read)?;
+    Ok(found.unwrap_or(Matching { count: 0, newest: None }))
 }
 
 /// A filter as SQLite's parameters.
@@ -80,6 +77,7 @@ struct Params<'a> {
     shown: Option<String>,
     replay: Option<[u8; 16]>,
     target: Option<&'a str>,
+    worker: Option<[u8; 16]>,
 }
 
 impl<'a> Params<'a> {
@@ -96,20 +94,16 @@ impl<'a> Params<'a> {
             shown: words(&filter.shown),
             replay: filter.replay.map(|r| blob(r.as_uuid())),
             target: filter.target.as_ref().map(|t| t.as_str()),
+            worker: filter.worker.map(|w| blob(w.as_uuid())),
         }
     }
 
-    /// With how far to look first, and where to begin.
-    fn named<'b>(
-        &'b self,
-        scan: &'b i64,
-        before: &'b Option<[u8; 16]>,
-        limit: &'b i64,
-    ) -> Vec<(&'b str, &'b dyn ToSql)> {
+    /// With where to begin, and how many are wanted.
+    fn named<'b>(&'b self, before: &'b Option<[u8; 16]>, limit: &'b i64) -> Vec<(&'b str, &'b dyn ToSql)> {
         named_params! {
-            ":scan": *scan, ":before": *before, ":now": self.now, ":workload": self.workload, ":owner": self.owner,
+            ":before": *before, ":now": self.now, ":workload": self.workload, ":owner": self.owner,
             ":batch": self.batch, ":single": self.single, ":since": self.since, ":codes": self.codes, ":text": self.text,
-            ":shown": self.shown, ":replay": self.replay, ":target": self.target, ":limit": *limit,
+            ":shown": self.shown, ":replay": self.replay, ":target": self.target, ":worker": self.worker, ":limit": *limit,
         }
         .to_vec()
     }
@@ -117,6 +111,18 @@ impl<'a> Params<'a> {
 
 /// The most selective way to walk the jobs, newest first.
 fn source(conn: &Connection, filter: &JobFilter) -> Result<Cow<'static, str>> {
+    if filter.chore {
+        return Ok(scan::CHORE.into());
+    }
+    if let Some(id) = filter.named() {
+        let known = "SELECT 1 FROM jobs WHERE id = ?1";
+        if find(conn, known, params![blob(id.as_uuid())], |row| row.get::<_, i64>(0))?.is_some() {
+            return Ok(scan::NAMED.into());
+        }
+    }
+    if filter.worker.is_some() {
+        return Ok(scan::WORKER.into());
+    }
     if filter.batch.is_some() {
         let failed = filter.code.is_some() || filter.states() == [State::Failed];
         return Ok(if failed { scan::BATCH_FAILED } else { scan::BATCH }.into());
@@ -148,8 +154,8 @@ fn source(conn: &Connection, filter: &JobFilter) -> Result<Cow<'static, str>> {
 fn is_short(conn: &Connection) -> Result<bool> {
     let few =
         "SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_ready WHERE state = 'queued' LIMIT ?1)";
-    let queued: i64 = find(conn, few, params![SCAN], |row| row.get(0))?.unwrap_or(0);
-    Ok(queued < SCAN)
+    let queued: i64 = find(conn, few, params![MAX_REACH], |row| row.get(0))?.unwrap_or(0);
+    Ok(queued < MAX_REACH)
 }
 
 /// The words of the wanted states as a JSON list; nothing when any will do.

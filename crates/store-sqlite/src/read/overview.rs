@@ -95,7 +95,12 @@ pub(crate) fn queues(conn: &Connection, now: Timestamp) -> Result<Vec<WorkloadQu
         let Some((scheduled, later, awaiting, first, held)) = row else { continue };
         let queued = lane.live.saturating_sub(lane.processing);
         let capped = later >= CAP as u64;
-        let mut stats = QueueStats { processing: lane.processing, capped, ..QueueStats::default() };
+        let mut stats = QueueStats {
+            processing: lane.processing,
+            waiting_batch: awaiting,
+            capped,
+            ..QueueStats::default()
+        };
         if held {
             stats.held = queued.saturating_sub(awaiting);
         } else {

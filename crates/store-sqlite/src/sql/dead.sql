@@ -1,4 +1,5 @@
-SELECT d.seq, d.job, d.generation, l.workload, j.owner, d.reason, d.code, d.message, d.attempts, d.fingerprint, d.state, d.at,
-       d.closed_at, d.replay_id, d.previous
+SELECT d.seq, d.job, d.generation, l.workload, coalesce(j.owner, b.owner) AS owner, d.reason, d.code, d.message, d.attempts,
+       d.fingerprint, d.state, d.at, d.closed_at, d.replay_id, d.previous
 FROM dead_letters d JOIN jobs j ON j.id = d.job JOIN lanes l ON l.id = j.lane
+LEFT JOIN batches b ON b.id = j.batch_id
 WHERE d.seq = ?1

@@ -1,10 +1,11 @@
-SELECT count(*)
+SELECT count(*), max(d.seq)
 FROM dead_letters d JOIN jobs j ON j.id = d.job JOIN lanes l ON l.id = j.lane
+LEFT JOIN batches b ON b.id = j.batch_id
 WHERE d.state = :state
   AND (:codes IS NULL OR d.code IN (SELECT value FROM json_each(:codes)))
   AND (:workload IS NULL OR l.workload = :workload)
   AND (:group IS NULL OR d.fingerprint = :group)
-  AND (:owner IS NULL OR j.owner = :owner)
+  AND (:owner IS NULL OR coalesce(j.owner, b.owner) = :owner)
   AND (:since IS NULL OR d.at >= :since)
   AND (:until IS NULL OR d.at < :until)
   AND (:target IS NULL OR EXISTS (SELECT 1 FROM lane_targets t WHERE t.lane = j.lane AND t.target = :target))

@@ -1,5 +1,5 @@
 -- A letter and its group have the same code and the same workload: their fingerprint is made of them.
-SELECT count(*) FROM dead_letters
+SELECT count(*), max(seq) FROM dead_letters
 WHERE state = :state
   AND (:codes IS NULL OR code IN (SELECT value FROM json_each(:codes)))
   AND (:workload IS NULL OR fingerprint IN (SELECT fingerprint FROM failure_groups WHERE workload = :workload))

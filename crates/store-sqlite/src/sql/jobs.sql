@@ -2,7 +2,7 @@
 -- What people see is the same law as `shown` in the model; the conformance suite compares them.
 WITH scan AS MATERIALIZED ({scan}),
 rows AS (
-    SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, iif(j.state = 'processing', j.leased_by, NULL),
+    SELECT j.id, l.workload, j.owner, p.label, j.state, l.targets, l.priority, l.alone, j.due_at, j.lease_token, iif(j.state = 'processing', j.leased_by, NULL) AS leased_by,
            j.lease_expires_at, j.attempt, j.max_attempts, j.generation, j.crashes, j.releases, j.batch_id, j.awaits_batch,
            j.replay_id, j.failure_code, j.failure_message, j.result, j.created_at, j.queued_at, j.started_at, j.finished_at,
            j.expired_at, j.purge_at,
@@ -19,6 +19,7 @@ WHERE (:workload IS NULL OR workload = :workload)
   AND (NOT :single OR batch_id IS NULL)
   AND (:replay IS NULL OR replay_id = :replay)
   AND aimed
+  AND (:worker IS NULL OR leased_by = :worker)
   AND (:since IS NULL OR created_at >= :since)
   AND (:codes IS NULL OR failure_code IN (SELECT value FROM json_each(:codes)))
   AND (:text IS NULL OR instr(lower(coalesce(label, '')), lower(:text)) > 0

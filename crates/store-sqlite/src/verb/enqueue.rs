@@ -126,6 +126,7 @@ impl<'c> Insert<'c> {
             ended,
             ended.and(job.keep).map(|keep| instant::add_ms(tx.now, keep)),
             Some(seq).filter(|_| failure.is_none()),
+            job.chore,
         ]);
         if inserted.map_err(store_error)? == 0 {
             tx.give_event_back();

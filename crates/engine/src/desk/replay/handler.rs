@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use futures::{StreamExt, stream};
+use redrive_model::limits::MAX_PAGE;
 use redrive_model::policy::Keep;
-use redrive_model::{Code, Done, Failure, JobId, Policy, ReplayId};
+use redrive_model::{Code, Done, Failure, JobId, Policy, ReplayId, instant};
 use redrive_store::{Acted, PageRequest, ReplayCounts, RetryBy, Store};
 
 use super::plan::Plan;
@@ -17,6 +19,8 @@ use crate::registry::{Ended, Handler, caught};
 const STEP: Duration = Duration::from_secs(1);
 /// The share of failures is looked at from so many ended ones on, or when all of the canary have ended.
 const ENOUGH: u64 = 10;
+/// Sources that are looked for at once.
+const AT_ONCE: usize = 16;
 
 /// Runs the replays of one workload.
 pub(crate) struct Replaying {
@@ -33,6 +37,7 @@ impl Replaying {
     }
 
     async fn step(&self, ctx: &Context, input: &[u8]) -> Ended {
+        let began = self.store.now().await?;
         let plan: Plan =
             serde_json::from_slice(input).map_err(|error| Failure::new(Code::SystemUndecodable, error))?;
         let id = ReplayId::from_uuid(ctx.job().as_uuid());
@@ -49,7 +54,9 @@ impl Replaying {
         ctx.save_state(&progress).await?;
         match progress.phase {
             ReplayPhase::Canary | ReplayPhase::Running | ReplayPhase::Finishing => {
-                Ok(Done::RescheduleIn(STEP))
+                // What the step took is part of its second.
+                let took = instant::between(began, self.store.now().await?);
+                Ok(Done::RescheduleIn(STEP.saturating_sub(took)))
             }
             ReplayPhase::Done | ReplayPhase::Stopped | ReplayPhase::Cancelled => {
                 tracing::info!(
@@ -67,7 +74,7 @@ impl Replaying {
         }
     }
 
-    /// Starts the next letters. Done twice it changes nothing: a letter that was taken is no longer open.
+    /// Starts the next letters, page by page until there are as many as wanted.
     async fn take(
         &self,
         plan: &Plan,
@@ -75,17 +82,39 @@ impl Replaying {
         wanted: usize,
         progress: &mut Progress,
     ) -> Result<(), Failure> {
-        let request = PageRequest { limit: wanted, cursor: progress.cursor.clone() };
-        let page = self.store.dead_letters(plan.letters(), request).await?;
-        let mut jobs: Vec<JobId> = Vec::with_capacity(page.rows.len());
-        for row in &page.rows {
-            let payload = self.store.payload(row.job).await?;
-            let input = payload.map(|payload| payload.input).unwrap_or_default();
-            match self.of.clone().source(input).await {
-                Ok(()) => jobs.push(row.job),
-                Err(_) => progress.skipped.gone += 1,
+        let mut left = wanted;
+        while left > 0 && progress.phase != ReplayPhase::Finishing {
+            let page = left.min(MAX_PAGE);
+            let found = self.take_page(plan, id, page, progress).await?;
+            left = left.saturating_sub(found);
+            // Among many others a page is short: the next step goes on there.
+            if found < page {
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// One page of them; answers how many were looked at. Done twice it changes nothing: a letter that was taken is no longer open.
+    async fn take_page(
+        &self,
+        plan: &Plan,
+        id: ReplayId,
+        wanted: usize,
+        progress: &mut Progress,
+    ) -> Result<usize, Failure> {
+        let request = PageRequest { limit: wanted, cursor: progress.cursor.clone() };
+        let page = self.store.dead_letters(plan.letters(), request).await?;
+        let found: Vec<JobId> = page.rows.iter().map(|row| row.job).collect();
+        let payloads = self.store.payloads(found.clone()).await?;
+        let sources = payloads.into_iter().map(|payload| {
+            let input = payload.map(|payload| payload.input).unwrap_or_default();
+            self.of.clone().source(input)
+        });
+        let there: Vec<bool> =
+            stream::iter(sources).buffered(AT_ONCE).map(|source| source.is_ok()).collect().await;
+        progress.skipped.gone += there.iter().filter(|there| !**there).count() as u64;
+        let jobs = found.iter().zip(there).filter_map(|(job, there)| there.then_some(*job)).collect();
         for acted in self.store.retry(jobs, RetryBy { replay: Some(id) }).await? {
             match acted {
                 Acted::Done => {}
@@ -98,7 +127,7 @@ impl Replaying {
             Some(next) => progress.cursor = Some(next),
             None => progress.phase = ReplayPhase::Finishing,
         }
-        Ok(())
+        Ok(found.len())
     }
 }
 
@@ -115,7 +144,7 @@ fn wanted(progress: &Progress, plan: &Plan, counts: &ReplayCounts) -> usize {
         ReplayPhase::Canary => u64::from(plan.canary).saturating_sub(taken + progress.skipped.total()),
         _ => u64::MAX,
     };
-    usize::try_from(left.min(u64::from(plan.rate))).unwrap_or(usize::MAX).min(redrive_model::limits::MAX_PAGE)
+    usize::try_from(left.min(u64::from(plan.rate))).unwrap_or(usize::MAX)
 }
 
 /// Moves on, as far as what has ended allows.

@@ -72,6 +72,9 @@ pub struct NewReplay {
     pub workload: WorkloadName,
     /// Which of them.
     pub filter: ReplayFilter,
+    /// Only up to this dead letter: what was counted, and nothing that died since. Where none is said, up to the newest that matches when it
+    /// starts.
+    pub upto: Option<Offset>,
     /// What people call it.
     pub name: Option<String>,
     /// So many are tried first, and must have ended before the rest follows. 0 tries none first.
@@ -89,6 +92,7 @@ impl NewReplay {
         Self {
             workload,
             filter: ReplayFilter::default(),
+            upto: None,
             name: None,
             canary: 3,
             rate: USUAL_RATE,

@@ -1,7 +1,8 @@
 //! How a replay is, for those who look.
 
+use redrive_model::limits::MAX_PAGE;
 use redrive_model::{Code, JobId, ReplayId, State, Timestamp, WorkloadName};
-use redrive_store::{JobFilter, JobRow, PageRequest, ReplayCounts};
+use redrive_store::{JobFilter, JobRow, Page, PageRequest, Payload, ReplayCounts};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, ReplayFilter};
@@ -127,45 +128,59 @@ impl Engine {
         self.view(row).await.map(Some)
     }
 
-    /// The replays of a workload, or of all, newest first.
-    pub async fn replays(&self, workload: Option<&WorkloadName>) -> Result<Vec<Replay>> {
-        let names = match workload {
-            Some(workload) => vec![replays_of(workload)?],
-            None => {
-                let counts = self.store().counts().await?;
-                let mut names: Vec<_> = counts.states.into_iter().map(|count| count.workload).collect();
-                names.retain(|name| name.as_str().starts_with(PREFIX));
-                names.sort_unstable();
-                names.dedup();
-                names
-            }
-        };
-        let mut replays = Vec::new();
-        for name in names {
-            let filter = JobFilter { workload: Some(name), ..JobFilter::default() };
-            for row in self.store().jobs(filter, PageRequest::default()).await?.rows {
-                replays.push(self.view(row).await?);
+    /// A page of the replays of a workload, or of all, newest first. They are found whatever else there is.
+    pub async fn replays(&self, workload: Option<&WorkloadName>, page: PageRequest) -> Result<Page<Replay>> {
+        let workload = workload.map(replays_of).transpose()?;
+        let filter = JobFilter { workload, chore: true, ..JobFilter::default() };
+        let (wanted, mut cursor) = (page.rows(), page.cursor);
+        let mut rows = Vec::new();
+        loop {
+            let part = PageRequest { limit: MAX_PAGE, cursor };
+            let part = self.store().jobs(filter.clone(), part).await?;
+            rows.extend(part.rows.into_iter().filter(|row| row.workload.as_str().starts_with(PREFIX)));
+            cursor = part.next;
+            if rows.len() > wanted || cursor.is_none() {
+                break;
             }
         }
-        replays.sort_unstable_by_key(|replay| std::cmp::Reverse(replay.id));
-        Ok(replays)
+        // One more than wanted says that there is another page.
+        let more = rows.len() > wanted;
+        rows.truncate(wanted);
+        let next = rows.last().filter(|_| more).map(|row| row.id.to_string());
+        Ok(Page { rows: self.views(rows).await?, next })
     }
 
     async fn view(&self, row: JobRow) -> Result<Replay> {
+        let gone = unreadable(&row);
+        self.views(vec![row]).await?.pop().ok_or(gone)
+    }
+
+    /// How they are: what they carry and what is paused is read once for all of them.
+    async fn views(&self, rows: Vec<JobRow>) -> Result<Vec<Replay>> {
+        let paused = self.store().paused().await?;
+        let payloads = self.store().payloads(rows.iter().map(|row| row.id).collect()).await?;
+        let mut views = Vec::with_capacity(rows.len());
+        for (row, payload) in rows.into_iter().zip(payloads) {
+            // One that retention has just removed is none.
+            let Some(payload) = payload else { continue };
+            let is_paused = paused.iter().any(|name| name.is_empty() || *name == *row.workload.as_str());
+            views.push(self.told(row, &payload, is_paused).await?);
+        }
+        Ok(views)
+    }
+
+    async fn told(&self, row: JobRow, payload: &Payload, paused: bool) -> Result<Replay> {
         let id = ReplayId::from_uuid(row.id.as_uuid());
-        let gone = || EngineError::refused(Code::NotFound, format!("replay {id} cannot be read"));
-        let payload = self.store().payload(row.id).await?.ok_or_else(gone)?;
-        let plan: Plan = serde_json::from_slice(&payload.input).map_err(|_| gone())?;
+        let plan: Plan = serde_json::from_slice(&payload.input).map_err(|_| unreadable(&row))?;
         let state = payload.state.as_deref().map(serde_json::from_slice::<Progress>);
         let progress = state.and_then(std::result::Result::ok).unwrap_or_default();
-        let paused = self
-            .store()
-            .paused()
-            .await?
-            .iter()
-            .any(|name| name.is_empty() || *name == *row.workload.as_str());
         let ended = row.state.is_terminal();
-        let phase = if row.state == State::Cancelled { ReplayPhase::Cancelled } else { progress.phase };
+        let phase = match progress.phase {
+            _ if row.state == State::Cancelled => ReplayPhase::Cancelled,
+            // It is about to say so: until then it can still be paused or ended.
+            ReplayPhase::Done | ReplayPhase::Stopped if !ended => ReplayPhase::Finishing,
+            phase => phase,
+        };
         // Its jobs may belong to another replay by now: what it was at its end is what counts.
         let counts = if ended && row.state != State::Cancelled {
             ReplayCounts {
@@ -196,4 +211,8 @@ impl Engine {
             finished_at: row.finished_at,
         })
     }
+}
+
+fn unreadable(row: &JobRow) -> EngineError {
+    EngineError::refused(Code::NotFound, format!("replay {} cannot be read", row.id))
 }

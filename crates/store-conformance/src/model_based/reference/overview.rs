@@ -35,7 +35,7 @@ impl Reference {
         Counts { states: states.collect(), lanes: lanes.collect() }
     }
 
-    /// Every job counts as what people see of it; those that wait for a batch of their own are in no queue.
+    /// Every job counts as what people see of it.
     pub(crate) fn queue(&self) -> QueueStats {
         let mut stats = QueueStats::default();
         let mut oldest: Option<Timestamp> = None;
@@ -47,10 +47,10 @@ impl Reference {
                 }
                 Shown::Scheduled => stats.scheduled += 1,
                 Shown::WaitingRetry => stats.waiting_retry += 1,
+                Shown::WaitingBatch => stats.waiting_batch += 1,
                 Shown::Held => stats.held += 1,
                 Shown::Processing => stats.processing += 1,
-                Shown::WaitingBatch | Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled => {
-                }
+                Shown::Complete | Shown::Partial | Shown::Failed | Shown::Cancelled => {}
             }
         }
         stats.oldest_age = oldest.map(|due| instant::between(due, self.now));
