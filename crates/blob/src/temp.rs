@@ -42,6 +42,12 @@ impl Mark {
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    /// What they are.
+    #[must_use]
+    pub const fn sha256(&self) -> Sha256 {
+        self.sha256
+    }
 }
 
 /// Makes temps. It may block.
@@ -190,6 +196,18 @@ impl Temp {
     }
 
     fn seal_as(self, bytes: u64, sha256: Sha256) -> Result<Sealing> {
+        match self.settled(bytes) {
+            Ok(written) => Ok(Sealing { temp: self, bytes, sha256, written }),
+            Err(error) => {
+                // Whatever was marked: nobody can say what of it is on the disk.
+                self.stays.set(false);
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes sure that everything is on the disk, where that is needed; says when it was written.
+    fn settled(&self, bytes: u64) -> Result<Moment> {
         if self.of.durable {
             self.step(Point::SyncTemp, "syncing a temp", |file| file.sync_all())?;
         }
@@ -199,8 +217,7 @@ impl Temp {
         if there != bytes {
             return Err(BlobError::io(format!("a temp has {there} bytes after {bytes} were written")));
         }
-        let written = (stat.st_mtime, u32::try_from(stat.st_mtime_nsec).unwrap_or_default());
-        Ok(Sealing { temp: self, bytes, sha256, written })
+        Ok((stat.st_mtime, u32::try_from(stat.st_mtime_nsec).unwrap_or_default()))
     }
 
     /// Asks the seam, then does a step of a put.
@@ -261,5 +278,10 @@ impl Sealing {
     pub(crate) fn mark(&self) -> Mark {
         self.temp.stays.set(true);
         Mark { temp: self.temp.name.clone(), bytes: self.bytes, sha256: self.sha256 }
+    }
+
+    /// Nobody will come back: it goes when it is dropped.
+    pub(crate) fn unmark(&self) {
+        self.temp.stays.set(false);
     }
 }

@@ -163,6 +163,12 @@ impl Upload {
         self.bytes
     }
 
+    /// Whether all of it is in memory so far: nothing of it can be come back to.
+    #[must_use]
+    pub const fn is_in_memory(&self) -> bool {
+        matches!(self.place, At::Nowhere)
+    }
+
     /// Takes more bytes. After an error nothing of the upload is left, and every further call errs. What a disk refuses may be told by a
     /// later call, because bytes gather while earlier ones are written.
     pub async fn write(&mut self, chunk: impl Into<Bytes>) -> Result<()> {
@@ -289,6 +295,14 @@ impl Sealed {
         }
     }
 
+    /// Nobody will come back: it goes when it is dropped.
+    pub fn unmark(&mut self) {
+        match &self.whole {
+            Some(Whole::Temp(sealing)) => sealing.unmark(),
+            Some(Whole::Small(_)) | None => {}
+        }
+    }
+
     /// Writes all bytes into a file, for whoever must look at them before they get their key. It is a copy: whatever is done to it
     /// is not done to this upload.
     pub async fn copy_to(&self, file: File) -> Result<()> {
@@ -308,7 +322,8 @@ impl Sealed {
     /// [`BlobError::AlreadyExists`] and stay as they are.
     ///
     /// When the name is taken by other bytes, another name may be tried with the same upload. A bucket that was not
-    /// available may be asked again. A folder whose disk failed may not: the upload is given up and must be made anew.
+    /// available may be asked again. A folder whose disk failed may not: the upload is given up and must be made anew. What was marked
+    /// is kept while it may be asked again, also when this is dropped in the middle, and goes with its key or when it is given up.
     ///
     /// On a bucket that ignores conditional writes this is a last check, not a lock: two puts of different bytes in
     /// the same instant can both be told yes.

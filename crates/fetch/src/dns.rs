@@ -112,7 +112,8 @@ impl Lookup for Resolver {
     }
 }
 
-/// What two answers say together. That there is nothing of one kind is no word on the other, whose server may be ill.
+/// What two answers say together. That there is nothing of one kind is no word on the other, whose server may be ill. Addresses of one kind
+/// are enough, whatever became of the other: only what was judged is dialled. See ADR 10.
 fn both(
     four: Result<Answer, LookupError>,
     six: Result<Answer, LookupError>,

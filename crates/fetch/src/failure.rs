@@ -20,7 +20,9 @@ impl Trouble {
             Self::Name(LookupError::NoSuchName) => Code::DownloadDnsNxdomain,
             Self::Name(LookupError::Failed(_)) => Code::DownloadDns,
             Self::Unreached | Self::ProxyUnreached | Self::Hung => Code::DownloadConnect,
-            Self::Proxy(_) | Self::ProxySilent | Self::ProxyForbids(_) => Code::DownloadProxyFailed,
+            Self::Proxy(_) | Self::ProxySilent | Self::ProxyForbids(_) | Self::ProxyTls(_) => {
+                Code::DownloadProxyFailed
+            }
             Self::Exhausted(_) => Code::DownloadProxyExhausted,
             Self::Tls(_) => Code::DownloadTls,
             Self::Silent(_) | Self::Deadline(_) => Code::DownloadTimeout,
@@ -28,7 +30,7 @@ impl Trouble {
             Self::HeadTooLarge | Self::TooLarge(_) => Code::DownloadTooLarge,
             Self::BadAnswer(_) => Code::DownloadBadResponse,
             Self::Status { status, retry_after } => of_status(*status, retry_after.is_some()),
-            Self::Redirects(_) => Code::DownloadRedirectLoop,
+            Self::Redirects(_) | Self::Circle => Code::DownloadRedirectLoop,
             Self::Cut { .. } | Self::Misfit => Code::DownloadTruncated,
             Self::Checksum(_) => Code::DownloadChecksum,
             Self::Store(error) => error.code(),
@@ -50,7 +52,8 @@ fn of_status(status: u16, retry_after: bool) -> Code {
 }
 
 /// The failure that a broken download ends with. Whatever happens behind the first URL is blamed on `own`, the host of it: that one
-/// the job waits for, and it is where the next such question begins.
+/// the job waits for, and it is where the next such question begins. The host where it happened is told by the handler, as the one that
+/// the attempt came to.
 pub(crate) fn of(broken: &Broken, own: Option<&Target>, pool: Option<&str>, store: &Target) -> Failure {
     let trouble = &broken.trouble;
     let mut failure = match trouble {

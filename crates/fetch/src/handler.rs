@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 use redrive_blob::{BlobError, Blobs, Key, Sealed, Stored};
-use redrive_engine::model::failure::Budget;
+use redrive_engine::model::failure::{Budget, Class};
 use redrive_engine::{Code, Context, Done, Failure, Policy, Target, Workload};
 
 use crate::download::{Ask, Broken, Downloads, Fetched, Note, Notes};
@@ -14,6 +14,7 @@ use crate::failure;
 use crate::guard::Checked;
 use crate::hook::{Asked, Hook};
 use crate::input::Resource;
+use crate::key::beside;
 use crate::made::Made;
 use crate::polite::Politeness;
 
@@ -124,6 +125,11 @@ impl Fetch {
                     let _ = ctx.save_state(note).await;
                 }
                 let failure = failure::of(&broken, own.as_ref(), pool, &place.target);
+                if let Some(at) = broken.at.as_ref().and_then(Checked::target)
+                    && failure.target == own
+                {
+                    ctx.came_to(at);
+                }
                 seen.proxy = broken.proxy;
                 return Err(failure);
             }
@@ -133,7 +139,10 @@ impl Fetch {
             hosts(resource.host(), by.target()).for_each(|host| self.polite.went_well(&host));
         }
         (seen.proxy, seen.status) = (fetched.proxy.clone(), Some(fetched.head.status));
-        self.store(ctx, resource, place, asked, fetched).await
+        let by = fetched.by.as_ref().and_then(Checked::target);
+        let made = self.store(ctx, resource, place, asked, fetched).await?;
+        by.into_iter().for_each(|by| ctx.came_to(by));
+        Ok(made)
     }
 
     /// Gives the object its name. What the place does not take now waits for the next attempt, which asks nobody again.
@@ -146,13 +155,23 @@ impl Fetch {
         fetched: Fetched,
     ) -> Result<Made, Failure> {
         let Fetched { mut sealed, head, .. } = fetched;
-        let Asked { key, tags } = asked.after(self.hook.as_deref(), ctx, resource, &sealed, &head).await?;
-        let stored = match finish(&mut sealed, &key, resource.shared, ctx.lease().token.0).await {
+        let Asked { key, tags, .. } =
+            match asked.after(self.hook.as_deref(), ctx, resource, &sealed, &head).await {
+                Ok(asked) => asked,
+                Err(failure) => {
+                    // What is refused for good is of no use to anybody.
+                    if failure.code.class() == Class::Permanent {
+                        sealed.unmark();
+                    }
+                    return Err(failure);
+                }
+            };
+        let stored = match finish(&mut sealed, &key, resource, ctx.lease().token.0).await {
             Ok(stored) => stored,
             Err(error) => {
-                if error.is_temporary()
-                    && let Some(mark) = sealed.mark()
-                {
+                if !error.is_temporary() {
+                    sealed.unmark();
+                } else if let Some(mark) = sealed.mark() {
                     let _ = ctx.save_state(&Note { mark, head, whole: true }).await;
                 }
                 return Err(failure::of_store(&error, &place.target));
@@ -210,16 +229,22 @@ fn turn(ctx: &Context) -> u64 {
     u64::from(u32::from_be_bytes([a, b, c, d])).wrapping_add(u64::from(ctx.attempt()))
 }
 
-/// In a prefix of its own, what has our name is what an attempt of ours put there before it died, from an origin that changed
-/// since: this one gets a name beside it, and the row says which one counts.
-async fn finish(sealed: &mut Sealed, key: &Key, shared: bool, token: i64) -> Result<Stored, BlobError> {
-    match sealed.finish(key).await {
-        Err(BlobError::AlreadyExists { .. }) if !shared => {
-            let beside = Key::parse(&format!("{key}.{token}"))?;
-            sealed.finish(&beside).await
+/// In a prefix of its own, what has our name is of another resource for which a handler chose the same, or what an attempt of ours put there
+/// before it died, from an origin that changed since: this one gets a name beside it, and the row says which one counts.
+async fn finish(
+    sealed: &mut Sealed,
+    key: &Key,
+    resource: &Resource,
+    lease: i64,
+) -> Result<Stored, BlobError> {
+    let mut taken = sealed.finish(key).await;
+    for lease in [None, Some(lease)] {
+        if resource.shared || !matches!(taken, Err(BlobError::AlreadyExists { .. })) {
+            break;
         }
-        finished => finished,
+        taken = sealed.finish(&beside(key, &resource.id, lease)?).await;
     }
+    taken
 }
 
 impl Workload for Fetch {

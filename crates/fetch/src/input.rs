@@ -134,11 +134,6 @@ impl Input for Resource {
     fn label(&self) -> Option<String> {
         Some(label(&self.id))
     }
-
-    /// An id is fetched once per manifest.
-    fn unique_by(&self) -> Option<String> {
-        Some(format!("{}/{}", self.manifest, self.id))
-    }
 }
 
 impl fmt::Debug for Resource {

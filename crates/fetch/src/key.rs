@@ -3,11 +3,14 @@
 //! `<prefix>/<2 of the hash>/<hash of the id>-<tail of the URL>`. Whatever a manifest calls its resources, a name stays below its prefix,
 //! and two ids never share one.
 
-use redrive_blob::{Key, KeyError, Sha256};
+use redrive_blob::{Key, KeyError, MAX_SEGMENT_BYTES, Sha256};
 use url::Url;
 
 /// So many characters of a URL's last segment are kept.
 const TAIL: usize = 80;
+
+/// What is longer behind the last dot of a name, with it, says nothing of the kind of file.
+const EXTENSION: usize = 10;
 
 /// The key of a resource below its prefix, or right at the top where there is none.
 pub fn object_key(prefix: &str, id: &str, url: &str) -> Result<Key, KeyError> {
@@ -21,6 +24,27 @@ pub fn object_key(prefix: &str, id: &str, url: &str) -> Result<Key, KeyError> {
 /// A name below a prefix, or right at the top where there is none.
 pub(crate) fn below(prefix: &str, name: &str) -> Result<Key, KeyError> {
     if prefix.is_empty() { Key::parse(name) } else { Key::parse(prefix)?.join(name) }
+}
+
+/// A name for what finds its own taken by other bytes: with a hash of the resource's id in it, and with the number of its lease where even that
+/// one is taken. It stands before the extension, which goes on saying what kind of file it is.
+pub(crate) fn beside(key: &Key, id: &str, lease: Option<i64>) -> Result<Key, KeyError> {
+    let (above, name) = key.as_str().rsplit_once('/').unwrap_or(("", key.as_str()));
+    let (stem, extension) = match name.rfind('.') {
+        Some(at) if at > 0 && name.len() - at <= EXTENSION => name.split_at(at),
+        Some(_) | None => (name, ""),
+    };
+    let hash = Sha256::of(id.as_bytes()).to_string();
+    let mut own = format!("-{}", hash.get(..16).unwrap_or_default());
+    if let Some(lease) = lease {
+        own.push_str(&format!("-{lease}"));
+    }
+    own.push_str(extension);
+    let mut stem = stem.to_owned();
+    while stem.len() + own.len() > MAX_SEGMENT_BYTES {
+        stem.pop();
+    }
+    below(above, &format!("{stem}{own}"))
 }
 
 /// The last segment of the path, with nothing in it that a shell, a browser or a file system would act on.
@@ -76,6 +100,26 @@ mod tests {
         assert!(object_key("../up", "1", "https://a.example/").is_err());
         let top = object_key("", "../1", "https://a.example/x").unwrap();
         assert_eq!((top.segments().count(), top.as_str().contains("..")), (2, false), "{top}");
+    }
+
+    #[test]
+    fn what_is_beside_a_taken_name_is_of_the_same_kind_and_of_one_resource() {
+        let hash = &Sha256::of(b"cat").to_string()[..16];
+        for (name, first, second) in [
+            ("a/b/photo.jpg", format!("a/b/photo-{hash}.jpg"), format!("a/b/photo-{hash}-3.jpg")),
+            ("photo", format!("photo-{hash}"), format!("photo-{hash}-3")),
+            ("a.b/photo", format!("a.b/photo-{hash}"), format!("a.b/photo-{hash}-3")),
+            (".hidden", format!(".hidden-{hash}"), format!(".hidden-{hash}-3")),
+            ("v1.a long tail", format!("v1.a long tail-{hash}"), format!("v1.a long tail-{hash}-3")),
+        ] {
+            let key = Key::parse(name).unwrap();
+            assert_eq!(beside(&key, "cat", None).unwrap().as_str(), first);
+            assert_eq!(beside(&key, "cat", Some(3)).unwrap().as_str(), second);
+            assert_ne!(beside(&key, "dog", None).unwrap().as_str(), first);
+        }
+        let long = Key::parse(&format!("a/{}.jpeg", "ü".repeat(125))).unwrap();
+        let cut = beside(&long, "cat", Some(3)).unwrap();
+        assert!(cut.as_str().ends_with(&format!("ü-{hash}-3.jpeg")), "{cut}");
     }
 
     proptest! {

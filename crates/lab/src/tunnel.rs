@@ -17,6 +17,8 @@ pub enum Does {
     Through,
     /// A way to this place, whatever was asked for.
     Lead(SocketAddr),
+    /// A way to this place alone; any other cannot be reached.
+    Only(SocketAddr),
     /// A refusal with this status.
     Refuse(u16),
     /// Nothing at all.
@@ -96,11 +98,9 @@ async fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
     match does {
         Does::Through => join(wire, TcpStream::connect(&request.path).await?).await,
         Does::Lead(to) => join(wire, TcpStream::connect(to).await?).await,
-        Does::Refuse(status) => {
-            let answer = format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\n\r\n");
-            wire.write_all(answer.as_bytes()).await?;
-            wire.flush().await
-        }
+        Does::Only(to) if request.path == to.to_string() => join(wire, TcpStream::connect(to).await?).await,
+        Does::Only(_) => no(&mut wire, 502).await,
+        Does::Refuse(status) => no(&mut wire, status).await,
         Does::Swallow => {
             yes(&mut wire).await?;
             tokio::io::copy(&mut wire, &mut tokio::io::sink()).await.map(drop)
@@ -114,6 +114,12 @@ async fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
 async fn join(mut wire: BufReader<TcpStream>, mut other: TcpStream) -> io::Result<()> {
     yes(&mut wire).await?;
     tokio::io::copy_bidirectional(&mut wire, &mut other).await.map(drop)
+}
+
+async fn no(wire: &mut BufReader<TcpStream>, status: u16) -> io::Result<()> {
+    let answer = format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\n\r\n");
+    wire.write_all(answer.as_bytes()).await?;
+    wire.flush().await
 }
 
 async fn yes(wire: &mut BufReader<TcpStream>) -> io::Result<()> {

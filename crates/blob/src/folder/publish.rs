@@ -85,6 +85,9 @@ impl Publisher {
         let tried = blocking::run(move || {
             let mut sealing = make(&this)?;
             let placed = this.put(&mut sealing, &key);
+            if !matches!(placed, Ok(Placed::New) | Err(BlobError::AlreadyExists { .. })) {
+                sealing.unmark();
+            }
             Ok((sealing, placed))
         });
         match tried.await {

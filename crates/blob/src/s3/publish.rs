@@ -57,6 +57,9 @@ impl Publish for Publisher {
         let again = placed
             .as_ref()
             .is_err_and(|error| error.is_temporary() || matches!(error, BlobError::AlreadyExists { .. }));
+        if !again {
+            sealing.unmark();
+        }
         (again.then_some(sealing), placed)
     }
 }

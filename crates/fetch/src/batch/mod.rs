@@ -4,6 +4,7 @@ mod failed;
 mod missing;
 mod resources;
 mod snapshot;
+mod waiting;
 
 pub use missing::Missing;
 pub use snapshot::summary;

@@ -52,11 +52,24 @@ async fn nothing_of_one_kind_and_a_fault_of_the_other_is_a_fault() {
         let found = resolver.lookup(name).await;
         assert!(matches!(found, Err(LookupError::Failed(_))), "{name}: {found:?}");
     }
-    let here = Said::Addresses(vec![ip("192.0.2.1"), ip("2001:db8::1")], 0);
-    names.say_each("half.example", here.clone(), Said::Fault);
-    assert_eq!(resolver.lookup("half.example").await, Ok(vec![ip("192.0.2.1")]));
-    names.say("both.example", [here]);
-    assert_eq!(resolver.lookup("both.example").await, Ok(vec![ip("192.0.2.1"), ip("2001:db8::1")]));
+}
+
+/// Many zones answer one kind and are ill with the other.
+#[tokio::test]
+async fn a_fault_of_one_kind_leaves_the_addresses_of_the_other() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "");
+    let here = || Said::Addresses(vec![ip("192.0.2.1"), ip("2001:db8::1")], 0);
+    for (name, four, six, found) in [
+        ("four.example", here(), Said::Fault, vec!["192.0.2.1"]),
+        ("late.example", here(), Said::Silence, vec!["192.0.2.1"]),
+        ("six.example", Said::Fault, here(), vec!["2001:db8::1"]),
+        ("both.example", here(), here(), vec!["192.0.2.1", "2001:db8::1"]),
+    ] {
+        names.say_each(name, four, six);
+        let found: Vec<IpAddr> = found.into_iter().map(ip).collect();
+        assert_eq!(resolver.lookup(name).await, Ok(found), "{name}");
+    }
 }
 
 #[tokio::test]

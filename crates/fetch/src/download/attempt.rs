@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use hyper::Response;
 use hyper::body::Incoming;
-use redrive_blob::{Blobs, Sealed, Upload};
+use redrive_blob::{BlobError, Blobs, Sealed, Upload};
+use redrive_engine::Target;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
@@ -70,8 +71,10 @@ impl Downloads {
         let failed = |trouble| Broken { trouble, at: None, note: None, proxy: None };
         let mut got = inner.resume(place, note.as_ref()).await.map_err(failed)?;
         if note.is_some_and(|note| note.whole)
-            && let Some(upload) = got.upload.take()
+            && let Some(mut upload) = got.upload.take()
         {
+            // The note stays true until it has its name.
+            upload.mark().await.map_err(|error| failed(Trouble::Store(error)))?;
             let sealed = upload.seal().await.map_err(|error| failed(Trouble::Store(error)))?;
             return Ok(Fetched { sealed, head: got.head, by: None, proxy: None });
         }
@@ -80,9 +83,10 @@ impl Downloads {
             Err(trouble) => return Err(Broken { note: inner.keep(&trouble, got).await, ..failed(trouble) }),
         };
         let attempt = Attempt { inner, ask, via: via.as_deref(), place, notes, until };
-        let run = attempt.run(&mut got, stop.as_mut()).await;
+        let mut run = attempt.run(&mut got, stop.as_mut()).await;
         if let Some(member) = &via {
             blame(member, &run);
+            run = run.map_err(|(trouble, at)| (inner.doubted(member, trouble, at.as_ref()), at));
         }
         let ended = match run {
             Ok(by) => attempt.seal(got, by).await,
@@ -106,7 +110,12 @@ fn blame(member: &Member, run: &Result<Checked, (Trouble, Option<Checked>)>) {
     };
     match (suspect, at.and_then(Checked::target)) {
         (Suspect::Proxy, _) => member.failed(),
-        (Suspect::Pair, Some(host)) => member.unreached(&host),
+        (Suspect::Pair, Some(host)) => {
+            member.unreached(&host);
+            if matches!(run, Err((Trouble::Tls(_), _))) {
+                member.not_trusted(&host);
+            }
+        }
         (Suspect::Origin, host) => member.worked(host.as_ref()),
         (Suspect::Nobody, _) | (Suspect::Pair, None) => member.unheard(),
     }
@@ -121,6 +130,17 @@ impl Inner {
             Some(Ok(member)) => Ok(Some(member)),
             Some(Err(exhausted)) => Err(Trouble::Exhausted(exhausted.wait)),
             None => Err(Trouble::Invalid(format!("no proxy pool is called {pool:?} here"))),
+        }
+    }
+
+    /// A certificate that came through a proxy is the origin's own when another proxy brings one that is no better.
+    fn doubted(&self, member: &Member, trouble: Trouble, at: Option<&Checked>) -> Trouble {
+        let repeated = |host: Target| self.options.pools.not_trusted_by_another(member, &host);
+        match trouble {
+            Trouble::Tls(error) if !at.and_then(Checked::target).is_some_and(repeated) => {
+                Trouble::ProxyTls(error)
+            }
+            trouble => trouble,
         }
     }
 
@@ -267,6 +287,7 @@ impl Attempt<'_> {
         };
         // Whatever was noted on the way: what is refused from here on is of no use to anybody.
         upload.unmark();
+        self.note_whole(&mut upload, &got.head).await.map_err(|error| failed(Trouble::Store(error), None))?;
         let sealed = upload.seal().await.map_err(|error| failed(Trouble::Store(error), None))?;
         match self.ask.sha256 {
             Some(wanted) if wanted != sealed.sha256() && got.patched => {
@@ -277,6 +298,22 @@ impl Attempt<'_> {
             }
             Some(_) | None => Ok(Fetched { sealed, head: got.head, by: Some(by), proxy: None }),
         }
+    }
+
+    /// Keeps a large body before it is stored: whoever is stopped while that goes on has it for the next attempt. Small ones are
+    /// sooner fetched again than noted.
+    async fn note_whole(&self, upload: &mut Upload, head: &Head) -> Result<(), BlobError> {
+        if upload.bytes() < self.inner.options.keep_from || upload.is_in_memory() {
+            return Ok(());
+        }
+        let mark = upload.mark().await?;
+        let wanted = self.ask.sha256.is_none_or(|wanted| wanted == mark.sha256());
+        let note = Note { mark, head: head.clone(), whole: true };
+        // Without the note a stop costs a download and nothing else: no reason to end here.
+        if !wanted || self.notes.note(&note).await.is_err() {
+            upload.unmark();
+        }
+        Ok(())
     }
 }
 

@@ -30,6 +30,9 @@ use crate::proxy::{Member, TunnelError, open};
 /// An address has so long before the next one of the same name is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// A proxy is asked for so many addresses of one name.
+const THROUGH: usize = 4;
+
 /// Why there is no connection. Told apart by what is to be done about it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
@@ -134,7 +137,7 @@ impl Inner {
                 let reached = self.in_time(reach(addresses, port)).await.ok_or(DialError::TooSlow)?;
                 reached.map_err(DialError::Unreached)?
             }
-            Some(member) => self.tunnel(member, &addresses, port).await?,
+            Some(member) => self.tunnel(member, addresses, port).await?,
         };
         let _ = stream.set_nodelay(true);
         if !https {
@@ -148,8 +151,20 @@ impl Inner {
         Ok(Wire::Tls(Box::new(tls)))
     }
 
-    /// A way through a proxy to the first of these. Where the proxy itself is, the operator has said: nobody judges that.
-    async fn tunnel(&self, member: &Member, to: &[IpAddr], port: u16) -> Result<TcpStream, DialError> {
+    /// A way through a proxy to the first of these that it reaches. Who does not answer us, or forbids the host, is not asked about another.
+    async fn tunnel(&self, member: &Member, to: Vec<IpAddr>, port: u16) -> Result<TcpStream, DialError> {
+        let mut ended = Err(DialError::Refused(Refused::Host));
+        for address in turns(to).into_iter().take(THROUGH) {
+            ended = self.tunnel_to(member, SocketAddr::new(address, port)).await;
+            if !matches!(ended, Err(DialError::ProxyUnreached(_))) {
+                break;
+            }
+        }
+        ended
+    }
+
+    /// A way through a proxy to this address. Where the proxy itself is, the operator has said: nobody judges that.
+    async fn tunnel_to(&self, member: &Member, to: SocketAddr) -> Result<TcpStream, DialError> {
         let failed =
             |error: &dyn std::fmt::Display| DialError::Proxy(format!("the proxy did not work: {error}"));
         let proxy = &member.proxy;
@@ -159,7 +174,6 @@ impl Inner {
         };
         let reached = self.in_time(reach(at, proxy.port)).await.ok_or_else(|| failed(&"it took too long"))?;
         let mut stream = reached.map_err(|error| failed(&error.kind()))?;
-        let to = SocketAddr::new(*to.first().ok_or(Refused::Host)?, port);
         let answered = self.in_time(open(&mut stream, proxy, to)).await.ok_or(DialError::ProxySilent)?;
         match answered {
             Ok(()) => Ok(stream),
@@ -197,21 +211,31 @@ fn trust(error: io::Error) -> DialError {
     if is_tls { DialError::Tls(error) } else { DialError::Unreached(error) }
 }
 
-/// The first of these that answers. Both kinds take turns, each with a head start.
-async fn reach(addresses: Vec<IpAddr>, port: u16) -> io::Result<TcpStream> {
+/// Both kinds take turns.
+fn turns(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let (mut six, mut four): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(IpAddr::is_ipv6);
     six.reverse();
     four.reverse();
+    let mut turns = Vec::with_capacity(four.len() + six.len());
+    while let Some(next) = if four.len() >= six.len() { four.pop().or_else(|| six.pop()) } else { six.pop() }
+    {
+        turns.push(next);
+    }
+    turns
+}
+
+/// The first of these that answers, each with a head start.
+async fn reach(addresses: Vec<IpAddr>, port: u16) -> io::Result<TcpStream> {
+    let mut waiting = turns(addresses).into_iter();
     let mut tries = FuturesUnordered::new();
     let mut why = io::Error::from(io::ErrorKind::AddrNotAvailable);
     loop {
-        let next = if four.len() >= six.len() { four.pop().or_else(|| six.pop()) } else { six.pop() };
-        match next {
+        match waiting.next() {
             Some(address) => tries.push(TcpStream::connect(SocketAddr::new(address, port))),
             None if tries.is_empty() => return Err(why),
             None => {}
         }
-        let more = !(four.is_empty() && six.is_empty());
+        let more = waiting.len() > 0;
         tokio::select! {
             Some(tried) = tries.next() => match tried {
                 Ok(stream) => return Ok(stream),

@@ -77,8 +77,11 @@ impl Inner {
             let next =
                 self.guard.follow(&url, location).map_err(|refused| failed(Trouble::Refused(refused)))?;
             been.push(url);
-            if been.len() > MAX_HOPS || been.contains(&next) {
-                return Err((Trouble::Redirects(been.len()), Some(next)));
+            if been.contains(&next) {
+                return Err((Trouble::Circle, Some(next)));
+            }
+            if been.len() > MAX_HOPS {
+                return Err((Trouble::Redirects(MAX_HOPS), Some(next)));
             }
             trusted = trusted && been.first().is_none_or(|first| first.trusts(&next));
             drain(response).await;
@@ -146,7 +149,7 @@ impl Inner {
 
 /// The URL as the client below takes it: put together from the parts that were judged, not read again as a text.
 fn uri(url: &Checked) -> Result<Uri, Trouble> {
-    let unusable = |_| Trouble::Refused(Refused::Host);
+    let unusable = |_| Trouble::Refused(Refused::Unusable);
     let url = url.url();
     let path = &url[Position::BeforePath..Position::AfterQuery];
     Uri::builder()

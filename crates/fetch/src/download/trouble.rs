@@ -43,6 +43,9 @@ pub(crate) enum Trouble {
     Exhausted(Duration),
     #[error("the certificate or the encryption is not acceptable: {0}")]
     Tls(io::Error),
+    /// The same through a proxy, which may be the one that showed it. Another proxy can tell.
+    #[error("the certificate or the encryption that came through the proxy is not acceptable: {0}")]
+    ProxyTls(io::Error),
     /// The connection ended before there was a head.
     #[error("the connection ended without an answer")]
     Hung,
@@ -58,8 +61,10 @@ pub(crate) enum Trouble {
     BadAnswer(&'static str),
     #[error("status {status}")]
     Status { status: u16, retry_after: Option<Duration> },
-    #[error("{} nowhere", if *.0 == 1 { "1 redirect leads".to_owned() } else { format!("{} redirects lead", .0) })]
+    #[error("more than {0} redirects")]
     Redirects(usize),
+    #[error("redirects form a loop")]
+    Circle,
     #[error("it broke off after {got} bytes{}", of_all(.of))]
     Cut { got: u64, of: Option<u64> },
     /// The parts of a download that was gone on with make something else than what was expected.
@@ -103,6 +108,8 @@ impl Trouble {
             | Self::ProxyForbids(_)
             | Self::ProxyUnreached
             | Self::Unreached
+            | Self::Tls(_)
+            | Self::ProxyTls(_)
             | Self::Hung
             | Self::Silent(_)
             | Self::Deadline(_)
@@ -111,11 +118,11 @@ impl Trouble {
             Self::Refused(_) | Self::Invalid(_) | Self::Name(_) | Self::Exhausted(_) | Self::Stopped(_) => {
                 Suspect::Nobody
             }
-            Self::Tls(_)
-            | Self::HeadTooLarge
+            Self::HeadTooLarge
             | Self::BadAnswer(_)
             | Self::Status { .. }
             | Self::Redirects(_)
+            | Self::Circle
             | Self::Misfit
             | Self::TooLarge(_)
             | Self::Checksum(_)
@@ -132,6 +139,7 @@ impl Trouble {
             | Self::ProxySilent
             | Self::ProxyForbids(_)
             | Self::ProxyUnreached
+            | Self::ProxyTls(_)
             | Self::Exhausted(_)
             | Self::Hung
             | Self::Silent(_)
@@ -146,6 +154,7 @@ impl Trouble {
             | Self::Tls(_)
             | Self::HeadTooLarge
             | Self::Redirects(_)
+            | Self::Circle
             | Self::Misfit
             | Self::TooLarge(_)
             | Self::Checksum(_)
@@ -202,15 +211,4 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
 
 fn of_all(total: &Option<u64>) -> String {
     total.map(|total| format!(" of {total}")).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_redirect_is_told_as_one() {
-        assert_eq!(Trouble::Redirects(1).to_string(), "1 redirect leads nowhere");
-        assert_eq!(Trouble::Redirects(5).to_string(), "5 redirects lead nowhere");
-    }
 }

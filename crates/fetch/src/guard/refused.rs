@@ -24,11 +24,14 @@ pub enum Refused {
     /// It names no host.
     #[error("it names no host")]
     Host,
+    /// It was read, and cannot be asked for: no request can be made of it.
+    #[error("no request can be made of it")]
+    Unusable,
     /// A redirect from https to http.
     #[error("it leads from https to http")]
     Downgrade,
     /// The port is not one of `FETCH_PORTS`.
-    #[error("port {0} is none of FETCH_PORTS")]
+    #[error("port {0} is not in FETCH_PORTS")]
     Port(u16),
     /// The name, or an address that it has, is one that is never dialled.
     #[error("the address is not allowed: it is not public, and FETCH_ALLOW_PRIVATE is not set")]
@@ -56,6 +59,7 @@ impl Refused {
             | Self::Scheme
             | Self::Userinfo
             | Self::Host
+            | Self::Unusable
             | Self::Downgrade => Code::DownloadInvalidUrl,
             Self::Port(_) | Self::Address => Code::DownloadBlockedAddress,
         }

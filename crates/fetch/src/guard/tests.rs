@@ -206,7 +206,7 @@ fn what_is_printed_has_no_secrets() {
 fn a_refusal_names_what_can_be_changed() {
     let told = |url: &str| Guard::default().parse(url).unwrap_err().to_string();
     assert_eq!(told("www.example.com/a.pdf"), "it does not begin with http:// or https://");
-    assert_eq!(told("https://example.com:8443/"), "port 8443 is none of FETCH_PORTS");
+    assert_eq!(told("https://example.com:8443/"), "port 8443 is not in FETCH_PORTS");
     assert!(told("http://10.0.0.1/").ends_with("FETCH_ALLOW_PRIVATE is not set"));
     assert!(told("https://[::1/").starts_with("it cannot be read as a URL: "));
 }

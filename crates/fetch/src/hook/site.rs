@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use redrive_blob::{Key, Sealed};
+use redrive_engine::model::Owner;
 use redrive_engine::model::text::one_line_chars;
 use redrive_engine::{Code, Context, Failure, Target};
 
@@ -24,6 +25,8 @@ const MAX_REASON_CHARS: usize = 200;
 pub(crate) struct Asked {
     pub(crate) key: Key,
     pub(crate) tags: BTreeMap<String, String>,
+    /// Whose resource it is, where there is somebody to be told.
+    owner: Option<Owner>,
 }
 
 impl Asked {
@@ -34,9 +37,10 @@ impl Asked {
         resource: &Resource,
     ) -> Result<Self, Failure> {
         let key = resource.key().map_err(|error| Failure::new(Code::ValidationInvalidField, error))?;
-        let asked = Self { key, tags: BTreeMap::new() };
+        let asked = Self { key, tags: BTreeMap::new(), owner: None };
         let Some(hook) = hook else { return Ok(asked) };
-        let about = about(ctx, resource);
+        let asked = Self { owner: ctx.whose().await?, ..asked };
+        let about = asked.about(ctx, resource);
         let verdict = verdict(ctx, "before", hook.before(&about)).await?;
         asked.follow(ctx, "before", resource, verdict)
     }
@@ -51,7 +55,7 @@ impl Asked {
         head: &Head,
     ) -> Result<Self, Failure> {
         let Some(hook) = hook else { return Ok(self) };
-        let about = about(ctx, resource);
+        let about = self.about(ctx, resource);
         let bytes = Candidate { sealed, content_type: head.content_type.as_deref(), status: head.status };
         let verdict = verdict(ctx, "after", hook.after(&about, &bytes)).await?;
         self.follow(ctx, "after", resource, verdict)
@@ -91,17 +95,17 @@ impl Asked {
         }
         Ok(self)
     }
-}
 
-fn about<'a>(ctx: &'a Context, resource: &'a Resource) -> ResourceView<'a> {
-    ResourceView {
-        job: ctx.job(),
-        attempt: ctx.attempt(),
-        owner: ctx.owner(),
-        manifest_key: &resource.manifest,
-        id: &resource.id,
-        url: &resource.url,
-        tags: &resource.tags,
+    fn about<'a>(&'a self, ctx: &Context, resource: &'a Resource) -> ResourceView<'a> {
+        ResourceView {
+            job: ctx.job(),
+            attempt: ctx.attempt(),
+            owner: self.owner.as_ref(),
+            manifest_key: &resource.manifest,
+            id: &resource.id,
+            url: &resource.url,
+            tags: &resource.tags,
+        }
     }
 }
 

@@ -27,21 +27,23 @@ impl Manifests {
             error => unavailable(error),
         })?;
         let call = self.call(&received, &how).map_err(refused)?;
-        let mut tries = self.tries();
+        let (mut tries, mut unheard) = (self.tries(), false);
         let handed = loop {
-            match self.engine.hand_in(call.clone()).await {
-                Err(EngineError::Store(error)) if may_pass(&error) && tries.again(&error).await => {}
-                handed => break handed,
+            let handed = self.engine.hand_in(call.clone()).await;
+            let Err(EngineError::Store(error)) = &handed else { break handed };
+            unheard |= matches!(error, StoreError::Unknown { .. });
+            if !may_pass(error) || !tries.again(error).await {
+                break handed;
             }
         };
         let accepted = match handed {
-            Ok(reply) => self.accepted(&received, &reply).await,
-            Err(error) => self.read_back(&received, error).await,
+            Ok(reply) => self.accepted(&received, &reply).await.map_err(|error| (error, Trace::Perhaps)),
+            Err(error) => self.read_back(&received, error, unheard).await,
         };
         let left = match &accepted {
             Ok(accepted) => accepted.batch != received.batch,
             // Only when it is certain that no batch points at it; the sweeper finds the others.
-            Err((_, lost)) => !lost && how.batch.is_none(),
+            Err((_, trace)) => *trace == Trace::None && how.batch.is_none(),
         };
         if left && let Err(error) = self.blobs.delete(&key).await {
             tracing::warn!(event = "manifest.left_behind", %key, "{error}");
@@ -109,13 +111,13 @@ impl Manifests {
         &self,
         received: &Received,
         reply: &EnqueueReply,
-    ) -> Result<Accepted, (AcceptError<E>, bool)> {
+    ) -> Result<Accepted, AcceptError<E>> {
         let first = reply.jobs.first().copied();
         let known = matches!(first, Some(Enqueued::Existing(_) | Enqueued::Duplicate(_)));
         let mut batch = received.batch;
         if reply.replayed {
             let job = first.map(Enqueued::job).unwrap_or(unpack_id(batch));
-            batch = self.batch_of(job).await.map_err(|error| (lost(&error), true))?;
+            batch = self.batch_of(job).await.map_err(|error| lost(&error))?;
         }
         Ok(Accepted {
             batch,
@@ -137,31 +139,42 @@ impl Manifests {
             .ok_or_else(|| StoreError::NotFound { what: "batch of the first request (any more)".into() })
     }
 
-    /// A call that got no good answer: what is there decides.
+    /// A call that got no good answer: what is there decides. `unheard` says that one of its tries may have been carried out, whatever
+    /// the last one heard.
     async fn read_back<E>(
         &self,
         received: &Received,
         error: EngineError,
-    ) -> Result<Accepted, (AcceptError<E>, bool)> {
-        let EngineError::Store(error) = error else { return Err((refused(error), false)) };
-        match error {
-            StoreError::IdempotencyMismatch => Err((AcceptError::Mismatch, false)),
-            error if matches!(error, StoreError::Unknown { .. }) => {
-                match self.engine.store().batch(received.batch).await {
-                    Ok(Some(_)) => Ok(Accepted {
+        unheard: bool,
+    ) -> Result<Accepted, (AcceptError<E>, Trace)> {
+        let EngineError::Store(error) = error else { return Err((refused(error), Trace::Perhaps)) };
+        let there = self.engine.store().batch(received.batch).await;
+        // What was not heard may still come: the artifact stays for it.
+        let trace = if !unheard && matches!(there, Ok(None)) { Trace::None } else { Trace::Perhaps };
+        let error = match error {
+            StoreError::IdempotencyMismatch => AcceptError::Mismatch,
+            error if unheard || may_pass(&error) => {
+                if let Ok(Some(_)) = there {
+                    return Ok(Accepted {
                         batch: received.batch,
                         manifest_key: received.common.manifest_key.clone(),
                         resource_count: received.count,
                         replayed: false,
-                    }),
-                    // It may still come: the artifact stays for it.
-                    Ok(None) | Err(_) => Err((lost(&error), true)),
+                    });
                 }
+                lost(&error)
             }
-            error if may_pass(&error) => Err((lost(&error), false)),
-            error => Err((refused(EngineError::Store(error)), false)),
-        }
+            error => refused(EngineError::Store(error)),
+        };
+        Err((error, trace))
     }
+}
+
+/// Whether anything in the store may point at the artifact of a manifest that was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trace {
+    None,
+    Perhaps,
 }
 
 fn lost<E>(error: &StoreError) -> AcceptError<E> {

@@ -100,7 +100,7 @@ fn key(text: &str) -> Result<String, String> {
     let text = text.trim_end_matches('/');
     Key::parse(text)
         .map(|key| key.as_str().to_owned())
-        .map_err(|error| format!("is no usable prefix: {error}"))
+        .map_err(|error| format!("is not a usable prefix: {error}"))
 }
 
 /// What is left of a place below another; nothing when it does not lie there.

@@ -102,7 +102,7 @@ fn malformed(error: &serde_json::Error, expected: &str) -> Wrong {
         0 | 1 => format!("column {}", error.column()),
         line => format!("line {line} column {}", error.column()),
     };
-    let what = if error.is_eof() { "ends too early" } else { "is no JSON" };
+    let what = if error.is_eof() { "ends too early" } else { "is not valid JSON" };
     Wrong::new(Code::ValidationMalformed, format!("{what} at {place}"))
 }
 

@@ -34,5 +34,5 @@ impl Gunzip {
 }
 
 fn damaged() -> ManifestProblem {
-    ManifestProblem::whole(Code::ValidationMalformed, "the body is no gzip, is damaged or breaks off")
+    ManifestProblem::whole(Code::ValidationMalformed, "the body is not valid gzip, is damaged or breaks off")
 }

@@ -231,7 +231,7 @@ fn first_line(text: &str) -> Result<Option<Head>, Wrong> {
 
 fn utf8(bytes: &[u8]) -> Result<&str, Wrong> {
     std::str::from_utf8(bytes).map_err(|error| {
-        let reason = format!("is no UTF-8 behind byte {}", error.valid_up_to());
+        let reason = format!("is not valid UTF-8 after byte {}", error.valid_up_to());
         Wrong::new(Code::ValidationMalformed, reason)
     })
 }

@@ -130,6 +130,7 @@ pub struct Received {
     head: Head,
     common: Common,
     count: u32,
+    encoded: u64,
     staged: Staged,
 }
 
@@ -187,6 +188,12 @@ impl Received {
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// How many bytes it came in, packed or not.
+    #[must_use]
+    pub const fn encoded_bytes(&self) -> u64 {
+        self.encoded
     }
 
     /// The hash of its canonical form: the same for the same manifest, however it was written or packed.

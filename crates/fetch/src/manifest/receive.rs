@@ -63,7 +63,7 @@ impl Manifests {
         let Reading { judge, stage, .. } = reading;
         let judged = judge.end().map_err(AcceptError::Refused)?;
         let staged = stage.seal().await.map_err(unavailable)?;
-        Ok(Received { batch, head: judged.head, common: judged.common, count: judged.count, staged })
+        Ok(Received { batch, head: judged.head, common: judged.common, count: judged.count, encoded, staged })
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Health {
     unreached: Vec<Target>,
     /// Hosts that it did not reach, and when, whatever it reached meanwhile. The oldest first.
     missed: VecDeque<(Target, Instant)>,
+    /// Hosts as which it brought something that was not to be trusted, and when.
+    not_trusted: VecDeque<(Target, Instant)>,
 }
 
 impl Health {
@@ -68,7 +70,9 @@ impl Health {
     pub(super) fn worked(&mut self, host: Option<&Target>) {
         let mut missed = std::mem::take(&mut self.missed);
         missed.retain(|(known, _)| Some(known) != host);
-        *self = Self { missed, ..Self::default() };
+        let mut not_trusted = std::mem::take(&mut self.not_trusted);
+        not_trusted.retain(|(known, _)| Some(known) != host);
+        *self = Self { missed, not_trusted, ..Self::default() };
     }
 
     /// Somebody used it and did not hear of it.
@@ -83,19 +87,15 @@ impl Health {
             return;
         }
         let wait = FIRST.saturating_mul(2u32.saturating_pow(self.failed)).min(LONGEST);
-        let missed = std::mem::take(&mut self.missed);
+        let (missed, not_trusted) = (std::mem::take(&mut self.missed), std::mem::take(&mut self.not_trusted));
         let (failed, until) = (self.failed.saturating_add(1), now.checked_add(wait));
-        *self = Self { failed, until, missed, ..Self::default() };
+        *self = Self { failed, until, missed, not_trusted, ..Self::default() };
     }
 
     /// It did not reach a host: its fault, the host's, or that of both together. Only when it reaches no host is it known.
     pub(super) fn unreached(&mut self, host: &Target, now: Instant) {
         self.probed = None;
-        self.missed.retain(|(known, _)| known != host);
-        self.missed.push_back((host.clone(), now));
-        if self.missed.len() > MOST {
-            self.missed.pop_front();
-        }
+        note(&mut self.missed, host, now);
         if !self.unreached.contains(host) {
             self.unreached.push(host.clone());
         }
@@ -106,9 +106,30 @@ impl Health {
 
     /// Whether it has failed at this host lately, and not reached it since.
     pub(super) fn missed(&self, host: &Target, now: Instant) -> bool {
-        let lately = |at: Instant| now.duration_since(at) < GRUDGE;
-        self.missed.iter().any(|(known, at)| known == host && lately(*at))
+        lately(&self.missed, host, now)
     }
+
+    /// What it brought as this host's was not to be trusted: the proxy looks into what it carries, or the host has nothing better.
+    pub(super) fn not_trusted(&mut self, host: &Target, now: Instant) {
+        note(&mut self.not_trusted, host, now);
+    }
+
+    /// Whether that was so lately, and it has not brought anything better since.
+    pub(super) fn is_not_trusted(&self, host: &Target, now: Instant) -> bool {
+        lately(&self.not_trusted, host, now)
+    }
+}
+
+fn note(hosts: &mut VecDeque<(Target, Instant)>, host: &Target, now: Instant) {
+    hosts.retain(|(known, _)| known != host);
+    hosts.push_back((host.clone(), now));
+    if hosts.len() > MOST {
+        hosts.pop_front();
+    }
+}
+
+fn lately(hosts: &VecDeque<(Target, Instant)>, host: &Target, now: Instant) -> bool {
+    hosts.iter().any(|(known, at)| known == host && now.duration_since(*at) < GRUDGE)
 }
 
 #[cfg(test)]

@@ -103,6 +103,13 @@ impl Pools {
         &self.members
     }
 
+    /// Whether what another proxy brought of this host lately was not to be trusted either.
+    pub(crate) fn not_trusted_by_another(&self, member: &Member, host: &Target) -> bool {
+        let now = Instant::now();
+        let mut others = self.members.iter().filter(|other| other.proxy != member.proxy);
+        others.any(|other| other.health().is_not_trusted(host, now))
+    }
+
     /// The proxy for this turn. `None` when there is no such pool.
     pub(crate) fn pick(
         &self,
@@ -149,6 +156,11 @@ impl Member {
     /// It did not reach this host.
     pub(crate) fn unreached(&self, host: &Target) {
         self.health().unreached(host, Instant::now());
+    }
+
+    /// What came through it as this host's was not to be trusted.
+    pub(crate) fn not_trusted(&self, host: &Target) {
+        self.health().not_trusted(host, Instant::now());
     }
 
     fn health(&self) -> MutexGuard<'_, Health> {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{DeadLetterTask, DownloadTask, HttpHeader, ProxyHint, StorageHint, TaskAttributes};
 use crate::Destinations;
+use crate::Pools;
 use crate::Resource;
 use crate::id::{address, shown_id};
 
@@ -18,10 +19,12 @@ use crate::id::{address, shown_id};
 const PLAIN: &[&str] = &["accept", "accept-language", "cache-control", "pragma", "user-agent"];
 
 /// The message of a dead letter: looks up the job, what it carries and its newest failed attempt. With the places that there are it says
-/// where an object would lie in its bucket or on its machine, else below its place.
+/// where an object would lie in its bucket or on its machine, else below its place; with the proxy pools, who stands in for the one that is
+/// asked.
 pub async fn dead_letter(
     store: &dyn Store,
     places: Option<&Destinations>,
+    pools: Option<&Pools>,
     dead: &DeadRow,
 ) -> Result<DeadLetterTask> {
     let job = store.job(dead.job).await?;
@@ -34,12 +37,9 @@ pub async fn dead_letter(
     let last =
         attempts.iter().rfind(|attempt| attempt.generation == dead.generation && attempt.code.is_some());
     let mut letter = message(dead, job.as_ref(), resource.as_ref().zip(Some(places)), last);
-    // Members belong to their batch, and that one to its owner.
-    if let (None, Some(batch), Some(task)) =
-        (&dead.owner, job.and_then(|job| job.batch), letter.task.as_mut())
-        && let Some(owner) = store.batch(batch).await?.and_then(|batch| batch.owner)
+    if let (Some(pools), Some(hint)) = (pools, letter.task.as_mut().and_then(|task| task.proxy_hint.as_mut()))
     {
-        task.tenant = owner.to_string();
+        hint.fallbacks = fallbacks(pools, &hint.primary_pool);
     }
     Ok(letter)
 }
@@ -160,6 +160,18 @@ fn describe(task: &mut DownloadTask, resource: &Resource, places: Option<&Destin
         checksum_hint: resource.sha256.as_ref().map(ToString::to_string).unwrap_or_default(),
         ..TaskAttributes::default()
     });
+}
+
+/// The pools that stand in for this one, in the order in which they are asked.
+fn fallbacks(pools: &Pools, of: &str) -> Vec<String> {
+    let mut fallbacks: Vec<String> = Vec::new();
+    for (proxy, _) in pools.states(of) {
+        let pool = proxy.rsplit_once('#').map_or(proxy, |(pool, _)| pool);
+        if pool != of && fallbacks.last().is_none_or(|last| last != pool) {
+            fallbacks.push(pool.to_owned());
+        }
+    }
+    fallbacks
 }
 
 fn header(name: &str, value: &str) -> HttpHeader {

@@ -153,7 +153,13 @@ async fn an_object_of_a_dead_attempt_whose_origin_changed_is_no_conflict() {
     redrive_blob::BlobsExt::put_bytes(&*bench.place, &key, "as it was".into()).await.unwrap();
     let row = bench.ended(bench.enqueue(&first).await).await;
     let (made, _) = bench.stored(&row).await;
-    assert_eq!(made.key, format!("{key}.1"));
+    let own = redrive_blob::Sha256::of(first.id.as_bytes()).to_string();
+    assert_eq!(made.key, format!("{key}-{}", &own[..16]));
+    // The next one to find both names taken gets the number of its lease too.
+    origin.say("/a", [Answer::Bytes(b"as it is now".to_vec())]);
+    first.manifest = "manifests/again".into();
+    let row = bench.ended(bench.enqueue(&first).await).await;
+    assert_eq!(bench.stored(&row).await.0.key, format!("{key}-{}-1", &own[..16]));
     first.shared = true;
     first.manifest = "manifests/2".into();
     assert_eq!(bench.fails(&first).await.0, Code::UploadConflict, "what others put is never stepped around");

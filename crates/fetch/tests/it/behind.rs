@@ -1,9 +1,9 @@
-//! A host that only leads to another one: the jobs wait for the first, so what goes well or badly at the second counts for it.
+//! A host that only leads to another one: the jobs wait for the first, so what goes well or badly at the second counts for both.
 
 use std::time::Duration;
 
 use redrive_engine::Code;
-use redrive_engine::model::State;
+use redrive_engine::model::{Shown, State};
 use redrive_lab::origin::{Answer, Origin};
 
 use crate::bench::{Bench, host, resource, until_so};
@@ -31,26 +31,29 @@ async fn a_host_that_leads_to_another_is_given_more_when_that_one_answers_well()
 }
 
 #[tokio::test]
-async fn too_many_requests_behind_a_redirect_hold_the_host_that_leads_there() {
+async fn too_many_requests_behind_a_redirect_hold_the_host_that_answered_and_the_one_that_leads_there() {
     let (bench, (front, back)) = (Bench::new().await, leading().await);
     back.once("/0", [Answer::retry_after(429, "1")]);
     let running = bench.start();
     let first = bench.enqueue(&resource(&front.url("/0"))).await;
     until_so(async || !bench.engine.attempts(first).await.unwrap().is_empty()).await;
     let second = bench.enqueue(&resource(&front.url("/1"))).await;
-    for id in [first, second] {
+    let direct = bench.enqueue(&resource(&back.url("/direct"))).await;
+    for id in [first, second, direct] {
         let row = bench.ended(id).await;
         assert_eq!((row.state, row.attempt), (State::Complete, 1), "it costs nothing");
     }
     let asked = back.heard("/0")[0].at;
-    for heard in [&back.heard("/0")[1], &back.heard("/1")[0], &front.heard("/1")[0]] {
+    for heard in
+        [&back.heard("/0")[1], &back.heard("/1")[0], &front.heard("/1")[0], &back.heard("/direct")[0]]
+    {
         assert!(heard.at - asked >= Duration::from_secs(1), "{heard:?}");
     }
     running.drain().await;
 }
 
 #[tokio::test]
-async fn a_dead_host_behind_a_redirect_stops_the_host_that_leads_there() {
+async fn a_dead_host_behind_a_redirect_stops_the_host_that_leads_there_and_whoever_asks_it_directly() {
     let (bench, (front, back)) = (Bench::with_breakers(Duration::from_secs(60)).await, leading().await);
     for n in 0..20 {
         back.say(&format!("/{n}"), [Answer::Close]);
@@ -61,7 +64,11 @@ async fn a_dead_host_behind_a_redirect_stops_the_host_that_leads_there() {
         ids.push(bench.enqueue(&resource(&front.url(&format!("/{n}")))).await);
     }
     let at = host(front.address());
-    until_so(async || bench.breaker(&at).await == "open").await;
+    let behind = host(back.address());
+    until_so(async || bench.breaker(&at).await == "open" && bench.breaker(&behind).await == "open").await;
+    let direct = bench.enqueue(&resource(&back.url("/direct"))).await;
+    let held = bench.store.job(direct).await.unwrap().unwrap();
+    assert_eq!((held.shown, back.count("/direct")), (Shown::Held, 0));
     // Whatever was on its way comes back: nobody is given up for it.
     for id in &ids {
         until_so(async || bench.store.job(*id).await.unwrap().unwrap().state != State::Processing).await;

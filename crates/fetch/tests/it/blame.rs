@@ -9,7 +9,7 @@ use redrive_fetch::{
     Candidate, DownloadOptions, Hook, HookError, Pools, ProxyState, Resolver, Resource, ResourceView, Verdict,
 };
 use redrive_lab::names::{NameServer, Said};
-use redrive_lab::origin::Origin;
+use redrive_lab::origin::{Origin, certificate};
 use redrive_lab::tunnel::Does;
 
 use crate::bench::{Bench, context, host, until, until_so};
@@ -188,5 +188,53 @@ async fn when_nobody_of_a_pool_and_its_fallbacks_is_left_the_pool_waits_and_no_a
             assert!(failed >= 1 && of(Code::DownloadProxyExhausted) >= 1, "{attempts:#?}");
         }
     }
+    running.drain().await;
+}
+
+#[tokio::test]
+async fn a_proxy_that_shows_a_certificate_of_its_own_is_the_next_ones_turn() {
+    let (bench, [good, bad]) = (Bench::with_breakers(Duration::from_secs(60)).await, tunnels().await);
+    let (origin, impostor) = (Origin::start_tls().await.unwrap(), Origin::start_impostor().await.unwrap());
+    bad.does(Does::Lead(impostor.address()));
+    let options =
+        DownloadOptions { roots: vec![certificate()], idle_per_host: 0, ..through(&[&good, &bad], &[]) };
+    let pools = options.pools.clone();
+    let running = bench.start_with(options);
+    let mut doubted = 0;
+    for n in 0..16 {
+        let row = bench.ended(bench.enqueue(&by_proxy(&origin.url(&format!("/{n}")))).await).await;
+        assert_eq!(row.state, State::Complete);
+        for attempt in bench.engine.attempts(row.id).await.unwrap().iter().filter(|one| one.code.is_some()) {
+            assert_eq!(attempt.code, Some(Code::DownloadProxyFailed), "{attempt:#?}");
+            assert_eq!(context(attempt)["proxy"], "proxies/eu#2");
+            doubted += 1;
+        }
+    }
+    assert_eq!((doubted, impostor.requests()), (1, 0), "then others are asked first about this host");
+    assert_eq!(alone(&pools), [""; 0]);
+    for target in [host(origin.address()), "proxies:eu".to_owned()] {
+        assert_eq!(bench.breaker(&target).await, "closed", "{target}");
+    }
+    running.drain().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_two_proxies_bring_is_the_origins_own() {
+    let (bench, [one, two]) = (Bench::new().await, tunnels().await);
+    let origin = Origin::start_impostor().await.unwrap();
+    let running = bench.start_with(through(&[&one, &two], &[]));
+    let (code, attempts) = bench.fails(&by_proxy(&origin.url("/a"))).await;
+    assert_eq!((code, attempts.len()), (Code::DownloadTls, 2), "{attempts:#?}");
+    assert_eq!(attempts[0].code, Some(Code::DownloadProxyFailed));
+    let (code, attempts) = bench.fails(&crate::bench::resource(&origin.url("/b"))).await;
+    assert_eq!((code, attempts.len()), (Code::DownloadTls, 1), "nobody else can have shown it");
+    running.drain().await;
+
+    // Nobody else can tell: it is tried within the budget of proxies.
+    let bench = Bench::new().await;
+    let options = through(&[&one], &[]);
+    let running = bench.start_with(options);
+    let (code, attempts) = bench.fails(&by_proxy(&origin.url("/c"))).await;
+    assert_eq!((code, attempts.len()), (Code::DownloadProxyFailed, 11), "{attempts:#?}");
     running.drain().await;
 }

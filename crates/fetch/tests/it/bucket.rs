@@ -12,14 +12,16 @@ use redrive_engine::{Code, Target};
 use redrive_fetch::{DownloadOptions, Made, Resource};
 use redrive_lab::origin::{Answer, Origin, body_of};
 
-use crate::bench::{Bench, noise, quick, resource};
+use crate::bench::{Bench, noise, quick, resource, until};
 
 /// A bucket on this machine whose next puts fail with a status.
 struct Bucket {
     blobs: Arc<S3>,
     failing: Arc<AtomicUsize>,
+    /// The next puts are never answered; each that hangs is taken off.
+    hanging: Arc<AtomicUsize>,
     refusal: Arc<Mutex<(u16, &'static str)>>,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 impl Bucket {
@@ -34,18 +36,22 @@ impl Bucket {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (failing, refusal) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new((503, ""))));
         let (left, code) = (failing.clone(), refusal.clone());
+        let hanging = Arc::new(AtomicUsize::new(0));
+        let hangs = hanging.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let (service, left, code) = (service.clone(), left.clone(), code.clone());
+                let hangs = hangs.clone();
                 let answer =
                     hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
                         let (service, left, code) = (service.clone(), left.clone(), code.clone());
+                        let hangs = hangs.clone();
                         async move {
-                            let fails = request.method() == hyper::Method::PUT
-                                && left
-                                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
-                                    .is_ok();
-                            if fails {
+                            let puts = request.method() == hyper::Method::PUT;
+                            if puts && one_less(&hangs) {
+                                std::future::pending::<()>().await;
+                            }
+                            if puts && one_less(&left) {
                                 let (status, code) = *code.lock().unwrap();
                                 let refusal = hyper::Response::builder()
                                     .status(status)
@@ -71,7 +77,7 @@ impl Bucket {
             ("AWS_REGION", "us-east-1"),
         ];
         let settings = S3Settings::new("bucket", None, home.path().join("spool")).with_vars(vars);
-        Self { blobs: Arc::new(S3::open(settings).await.unwrap()), failing, refusal, _home: home }
+        Self { blobs: Arc::new(S3::open(settings).await.unwrap()), failing, hanging, refusal, home }
     }
 
     /// The next puts are refused with this.
@@ -79,6 +85,10 @@ impl Bucket {
         *self.refusal.lock().unwrap() = (status, code);
         self.failing.store(puts, Ordering::SeqCst);
     }
+}
+
+fn one_less(left: &AtomicUsize) -> bool {
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok()
 }
 
 /// Also covers: M38.
@@ -196,5 +206,32 @@ async fn a_bucket_that_is_full_waits_alone_and_costs_no_attempt() {
     tokio::time::timeout(std::time::Duration::from_secs(30), given_back).await.expect("it never came back");
     let row = bench.engine.job(id).await.unwrap().unwrap();
     assert_eq!((row.attempt, origin.count("/a")), (0, 1));
+    running.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drain_while_the_bucket_takes_an_object_costs_no_second_download() {
+    let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
+    bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
+    let bytes = noise(300_000);
+    origin.say("/a", [Answer::Bytes(bytes.clone())]);
+    let wanted = Resource { bucket: Some("bucket".into()), ..resource(&origin.url("/a")) };
+    let id = bench.enqueue(&wanted).await;
+    // Twice: what was gone on with is kept once more.
+    for _ in 0..2 {
+        bucket.hanging.store(1, Ordering::SeqCst);
+        let running = bench.engine.start();
+        until(|| bucket.hanging.load(Ordering::SeqCst) == 0).await;
+        running.drain().await;
+        assert_eq!(bench.engine.job(id).await.unwrap().unwrap().state, State::Queued);
+    }
+    let running = bench.engine.start();
+    let row = bench.ended(id).await;
+    assert_eq!((row.state, origin.count("/a")), (State::Complete, 1));
+    let made = Made::parse(row.result.as_deref().unwrap()).unwrap();
+    let (key, hash) = (Key::parse(&made.key).unwrap(), redrive_blob::Sha256::of(&bytes));
+    bucket.blobs.verify(&key, &hash).await.unwrap();
+    let left = std::fs::read_dir(bucket.home.path().join("spool")).unwrap().flatten();
+    assert_eq!(left.filter(|entry| entry.path().is_file()).count(), 0, "what has its key leaves no temp");
     running.drain().await;
 }

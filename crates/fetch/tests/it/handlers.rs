@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use redrive_engine::model::State;
-use redrive_engine::{Code, Running};
+use redrive_engine::{BatchOptions, Code, Enqueue, Owner, Running};
 use redrive_fetch::{Candidate, Hook, HookError, ResourceView, Verdict};
 use redrive_lab::origin::{Answer, Origin};
 
@@ -86,7 +86,25 @@ async fn a_handler_names_tags_and_looks_at_the_bytes() {
         assert_eq!((made.key.as_str(), bytes), ("batch/photos/late.bin", body), "the same bytes are adopted");
         let tags = [("kept".to_owned(), "yes".to_owned()), ("when".to_owned(), "after".to_owned())];
         assert_eq!(made.tags, BTreeMap::from(tags));
+        assert_eq!(bench.temps(), 0);
     }
+    running.drain().await;
+}
+
+#[tokio::test]
+async fn however_many_resources_a_handler_calls_alike_each_is_stored() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let running = start(&bench, |_| Ok(Verdict::name("photos/cat.jpg")), go);
+    let mut keys = std::collections::BTreeSet::new();
+    for n in 0..4 {
+        let row = bench.ended(bench.enqueue(&wanted(&origin, &format!("/{n}"), &[n; 9])).await).await;
+        let (made, bytes) = bench.stored(&row).await;
+        assert_eq!((bytes, row.attempt), (vec![n; 9], 1));
+        assert!(made.key.starts_with("batch/photos/cat") && made.key.ends_with(".jpg"), "{}", made.key);
+        keys.insert(made.key);
+    }
+    assert_eq!(keys.len(), 4, "{keys:?}");
+    assert!(keys.contains("batch/photos/cat.jpg"), "the first has the name as it is: {keys:?}");
     running.drain().await;
 }
 
@@ -189,5 +207,37 @@ async fn a_machine_that_has_nothing_left_to_run_a_handler_with_is_no_end_of_the_
         bench.engine.attempts(row.id).await.unwrap().iter().map(|attempt| attempt.code).collect();
     assert_eq!(codes[..2], [Some(Code::MemoryError), Some(Code::DiskFull)], "{codes:?}");
     assert_eq!(row.attempt, 2, "a full disk costs no attempt");
+    running.drain().await;
+}
+
+/// Members of a manifest have no owner of their own.
+#[tokio::test]
+async fn a_handler_is_told_whose_batch_it_is() {
+    #[derive(Debug, Default)]
+    struct Whose(std::sync::Mutex<Vec<Option<Owner>>>);
+
+    #[async_trait]
+    impl Hook for Whose {
+        async fn before(&self, about: &ResourceView<'_>) -> Result<Verdict, HookError> {
+            self.0.lock().unwrap().push(about.owner.cloned());
+            go(about)
+        }
+    }
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let (hook, ann) = (Arc::new(Whose::default()), Owner::new("ann").unwrap());
+    bench.engine.register(bench.workload(quick()).with_hook(hook.clone()));
+    let running = bench.engine.start();
+    let batch = bench
+        .engine
+        .open_batch::<redrive_fetch::Resource>(BatchOptions::default().owner(ann.clone()))
+        .await
+        .unwrap();
+    let how = Enqueue::default().batch(batch.id());
+    let member = bench.engine.new_job(&wanted(&origin, "/member", b"body"), how).unwrap();
+    let member = bench.engine.hand_in(redrive_engine::store::Enqueue::jobs(vec![member])).await.unwrap();
+    batch.seal().await.unwrap();
+    bench.ended(member.jobs[0].job()).await;
+    bench.ended(bench.enqueue(&wanted(&origin, "/nobodys", b"body")).await).await;
+    assert_eq!(*hook.0.lock().unwrap(), [Some(ann), None]);
     running.drain().await;
 }

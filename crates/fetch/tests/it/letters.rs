@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use redrive_engine::store::{DeadFilter, PageRequest};
 use redrive_engine::{BatchOptions, Code, Context, Done, Enqueue, Failure, Input, Owner, Workload};
-use redrive_fetch::Destinations;
-use redrive_fetch::wire::{DeadLetterTask, HttpHeader, Message, dead_letter};
+use redrive_fetch::wire::{DeadLetterTask, HttpHeader, Message, ProxyHint, dead_letter};
+use redrive_fetch::{Destinations, PoolOptions, Pools};
 use redrive_lab::origin::{Answer, Origin};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,16 @@ async fn letter(bench: &Bench) -> DeadLetterTask {
     let dead = bench.store.dead_letters(DeadFilter::default(), PageRequest::default()).await.unwrap();
     let [dead] = dead.rows.as_slice() else { panic!("{dead:?}") };
     let places = Destinations::new("s3://scans/in".parse().unwrap(), BTreeMap::new());
-    let sent = dead_letter(&*bench.store, Some(&places), dead).await.unwrap();
+    let pool = |proxies: &[&str], fallbacks: &[&str]| PoolOptions {
+        proxies: proxies.iter().map(|host| format!("http://me:CANARY@{host}:1")).collect(),
+        fallbacks: fallbacks.iter().map(ToString::to_string).collect(),
+    };
+    let pools = Pools::new(&BTreeMap::from([
+        ("eu".to_owned(), pool(&["a", "b"], &["us", "asia"])),
+        ("us".to_owned(), pool(&["c", "d"], &[])),
+        ("asia".to_owned(), pool(&["e"], &[])),
+    ]));
+    let sent = dead_letter(&*bench.store, Some(&places), Some(&pools.unwrap()), dead).await.unwrap();
     let bytes = sent.encode_to_vec();
     assert!(!String::from_utf8_lossy(&bytes).contains("CANARY"), "{sent:?}");
     assert_eq!(DeadLetterTask::decode(bytes.as_slice()).unwrap(), sent);
@@ -57,6 +66,19 @@ async fn a_resource_that_was_given_up_is_told_whole_and_without_its_secrets() {
     assert_eq!(fact("job"), Some(id.to_string().as_str()));
     assert_eq!(fact("batch"), Some(batch.id().to_string().as_str()));
     assert_eq!(fact("fingerprint").map(str::len), Some(16));
+}
+
+#[tokio::test]
+async fn a_letter_names_the_pools_that_stand_in_and_none_of_their_proxies() {
+    let bench = Bench::new().await;
+    let running = bench.start();
+    let wanted =
+        redrive_fetch::Resource { proxy_pool: Some("eu".into()), ..resource("http://127.0.0.1:9/a") };
+    bench.fails(&wanted).await;
+    running.drain().await;
+    let hint = letter(&bench).await.task.unwrap().proxy_hint;
+    let fallbacks = ["us".to_owned(), "asia".to_owned()].to_vec();
+    assert_eq!(hint, Some(ProxyHint { primary_pool: "eu".into(), fallbacks }));
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,7 +1,9 @@
 //! Every limit ends a download in its own way, and nothing of what was refused stays.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use redrive_blob::{Folder, Point, Seam};
 use redrive_engine::Code;
 use redrive_fetch::DownloadOptions;
 use redrive_lab::origin::{Answer, Origin};
@@ -70,5 +72,33 @@ async fn a_slow_start_is_borne_and_the_whole_has_a_deadline() {
     };
     assert_eq!(code, Some(Code::DownloadTimeout), "{attempts:#?}");
     assert!(attempts[0].message.as_deref().unwrap().contains("1500 ms"), "{attempts:#?}");
+    running.drain().await;
+}
+
+/// A disk that takes its time.
+struct Slow;
+
+impl Seam for Slow {
+    fn before(&self, point: Point) -> std::io::Result<()> {
+        if point == Point::WriteTemp {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+/// Says that such a download ends, and not which look at the time ended it: on a fast machine frames run out now and then, and the look
+/// beside them would do it too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_origin_that_is_faster_than_our_disk_does_not_outrun_the_deadline() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let disk = Folder::open_with(bench.home.path().join("slow"), Arc::new(Slow)).await.unwrap();
+    let options = DownloadOptions { deadline: Duration::from_millis(500), ..quick() };
+    bench.engine.register(bench.workload_on(options, Arc::new(disk), "disk"));
+    let running = bench.engine.start();
+    origin.say("/a", [Answer::Bytes(noise(4 << 20))]);
+    let row = bench.fetch(&origin.url("/a")).await;
+    let attempts = bench.engine.attempts(row.id).await.unwrap();
+    assert_eq!(attempts[0].code, Some(Code::DownloadTimeout), "{attempts:#?}");
     running.drain().await;
 }

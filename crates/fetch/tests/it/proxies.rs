@@ -67,6 +67,30 @@ async fn a_proxy_is_told_an_address_and_never_a_name() {
 }
 
 #[tokio::test]
+async fn a_proxy_that_does_not_reach_one_address_is_asked_for_the_next_within_the_attempt() {
+    let (bench, origin, [proxy]) = (Bench::new().await, Origin::start().await.unwrap(), tunnels().await);
+    let names = NameServer::start().await.unwrap();
+    let address = |last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));
+    let running = bench.start_with(DownloadOptions {
+        names: Some(Arc::new(Resolver::asking(&[names.address()]).unwrap())),
+        ..through(&[&proxy], &[])
+    });
+    proxy.does(Does::Only(origin.address()));
+    names.say("some.test", [Said::Addresses(vec![address(2), address(3), address(1)], 300)]);
+    names.say("none.test", [Said::Addresses((2..9).map(address).collect(), 300)]);
+    let port = origin.address().port();
+    let row = bench.ended(bench.enqueue(&by_proxy(&format!("http://some.test:{port}/a"))).await).await;
+    assert_eq!((bench.stored(&row).await.1, row.attempt), (body_of("/a"), 1));
+    let asked: Vec<String> = proxy.asked().into_iter().map(|asked| asked.path).collect();
+    assert_eq!(asked, [2, 3, 1].map(|last| format!("127.0.0.{last}:{port}")));
+    let (code, attempts) = bench.fails(&by_proxy(&format!("http://none.test:{port}/a"))).await;
+    assert_eq!((code, attempts.len()), (Code::DownloadConnect, 4));
+    let calls = proxy.asked().len() - 3;
+    assert!(calls.is_multiple_of(4) && calls <= 32, "{calls} calls: four addresses at most for each way");
+    running.drain().await;
+}
+
+#[tokio::test]
 async fn a_dead_proxy_is_the_next_ones_turn_and_spends_no_download() {
     let (bench, origin, [good, dead]) = (Bench::new().await, Origin::start().await.unwrap(), tunnels().await);
     for does in [Does::Close, Does::Refuse(407), Does::Refuse(500), Does::Silence] {

@@ -1,6 +1,7 @@
 //! Redirects: followed by hand, few, judged, and without what belongs to another host.
 
 use redrive_engine::Code;
+use redrive_engine::store::AttemptRow;
 use redrive_fetch::DownloadOptions;
 use redrive_lab::origin::{Answer, Origin, body_of, certificate};
 
@@ -18,12 +19,15 @@ async fn five_are_followed_and_a_sixth_or_a_circle_is_not() {
     assert_eq!(bench.stored(&row).await.1, body_of("/7"));
     let (code, attempts) = bench.fails(&resource(&origin.url("/1"))).await;
     assert_eq!((code, attempts.len(), origin.count("/7")), (Code::DownloadRedirectLoop, 1, 1));
+    let message = |attempts: &[AttemptRow]| attempts[0].message.clone().unwrap();
+    assert!(message(&attempts).ends_with(": more than 5 redirects"), "{attempts:?}");
     origin.say("/self", [Answer::redirect(302, "/self")]);
     origin.say("/there", [Answer::redirect(302, "/back")]);
     origin.say("/back", [Answer::redirect(302, &origin.url("/there#again"))]);
     for path in ["/self", "/there"] {
         let (code, attempts) = bench.fails(&resource(&origin.url(path))).await;
         assert_eq!((code, attempts.len(), origin.count(path)), (Code::DownloadRedirectLoop, 1, 1), "{path}");
+        assert!(message(&attempts).ends_with(": redirects form a loop"), "{attempts:?}");
     }
     running.drain().await;
 }

@@ -1,11 +1,14 @@
 //! Origins that ask for time get it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_engine::model::State;
+use redrive_engine::model::{BatchState, State, instant};
+use redrive_engine::store::clock::ManualClock;
+use redrive_engine::{BatchOptions, Code};
 use redrive_lab::origin::{Answer, Origin};
 
-use crate::bench::{Bench, resource, until};
+use crate::bench::{Bench, quick, resource, until};
 
 /// Also covers: M34.
 #[tokio::test]
@@ -51,4 +54,36 @@ async fn too_many_requests_hold_the_host_and_cost_nothing() {
     }
     assert_eq!(origin.requests(), 3);
     running.drain().await;
+}
+
+/// The store's time is moved by hand; requests are real.
+#[tokio::test]
+async fn a_host_that_only_ever_says_429_ends_its_part_of_a_batch_after_a_day() {
+    let clock = ManualClock::new(instant::from_millis(1_800_000_000_000));
+    let store = redrive_store_sqlite::Options::default().clock(clock.clone()).in_memory().unwrap();
+    let bench = Bench::on(Arc::new(store)).await;
+    let (origin, well) = (Origin::start().await.unwrap(), Origin::start().await.unwrap());
+    bench.engine.register(bench.workload(quick()));
+    let mut resources = vec![resource(&well.url("/a"))];
+    for n in 0..40 {
+        let path = format!("/{n}");
+        origin.say(&path, [Answer::retry_after(429, "3600")]);
+        resources.push(resource(&origin.url(&path)));
+    }
+    let batch = bench.engine.enqueue_batch(&resources, BatchOptions::default()).await.unwrap();
+    let mut hours = 0;
+    let row = loop {
+        bench.engine.run_until_idle().await.unwrap();
+        let row = bench.engine.batch(batch).await.unwrap().unwrap();
+        if row.state != BatchState::Processing {
+            break row;
+        }
+        clock.advance(Duration::from_secs(3606));
+        hours += 1;
+        assert!(hours <= 24, "{:?} after {hours} hours", row.counters);
+    };
+    assert_eq!((row.state, row.counters.ok, row.counters.failed), (BatchState::Partial, 1, 40), "strict");
+    let codes = bench.engine.batch_failures(batch).await.unwrap();
+    assert!(codes.iter().all(|of| of.code == Code::DownloadRateLimited), "{codes:?}");
+    assert_eq!(origin.requests(), 25, "one after each hold");
 }

@@ -10,12 +10,12 @@ use redrive_model::{
     BatchId, EventSeq, JobId, Offset, Owner, ReplayId, Target, Timestamp, WorkerId, WorkloadName,
 };
 use redrive_store::{
-    ActEnd, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim, Claimed,
-    Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension, Finish,
-    Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, MinuteRow, NewAct,
-    NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts, Result, RetryBy,
-    SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, TokenId, TokenRow, TurnRow,
-    WorkerBeat, WorkerRow, WorkloadQueue,
+    ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
+    Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, Matching,
+    MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
+    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, TokenId,
+    TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -77,7 +77,7 @@ verbs! {
     Read paused() -> Vec<String>;
     Write note_act(act: NewAct) -> i64;
     Write conclude_act(number: i64, end: ActEnd) -> ();
-    Read acts(page: PageRequest) -> Page<ActRow>;
+    Read acts(filter: ActFilter, page: PageRequest) -> Page<ActRow>;
     Write set_setting(key: &str, value: Option<&str>, by: &str) -> ();
     Write first_setting(key: &str, value: &str, by: &str) -> String;
     Read settings(prefix: &str) -> Vec<SettingRow>;
@@ -87,7 +87,7 @@ verbs! {
     Read breaker_turns(target: Option<&Target>, page: PageRequest) -> Page<TurnRow>;
     Read job(id: JobId) -> Option<JobRow>;
     Read jobs(filter: JobFilter, page: PageRequest) -> Page<JobRow>;
-    Read count_jobs(filter: JobFilter) -> u64;
+    Read matching_jobs(filter: JobFilter) -> Matching<JobId>;
     Read payloads(jobs: Vec<JobId>) -> Vec<Option<Payload>>;
     Read replay_counts(replay: ReplayId) -> ReplayCounts;
     Read attempts(job: JobId) -> Vec<AttemptRow>;
@@ -99,6 +99,7 @@ verbs! {
     Read batches(filter: BatchFilter, page: PageRequest) -> Page<BatchRow>;
     Read batch_failures(id: BatchId) -> Vec<BatchFailures>;
     Read dead_letters(filter: DeadFilter, page: PageRequest) -> Page<DeadRow>;
+    Read matching_dead(filter: DeadFilter) -> Matching<Offset>;
     Read count_dead(filter: DeadFilter) -> u64;
     Read dead_letter(offset: Offset) -> Option<DeadRow>;
     Read dead_letters_of(job: JobId) -> Vec<DeadRow>;

@@ -81,6 +81,11 @@ impl Origin {
         Self::listen("https", Some(tls::acceptor().map_err(io::Error::other)?)).await
     }
 
+    /// Somebody who stands in for such an origin, with a certificate that nobody trusts: as a proxy does that looks into what it carries.
+    pub async fn start_impostor() -> io::Result<Self> {
+        Self::listen("https", Some(tls::impostor().map_err(io::Error::other)?)).await
+    }
+
     async fn listen(scheme: &'static str, tls: Option<tokio_rustls::TlsAcceptor>) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let (address, state) = (listener.local_addr()?, Arc::new(State::default()));

@@ -13,11 +13,21 @@ pub fn certificate() -> CertificateDer<'static> {
 }
 
 pub(super) fn acceptor() -> Result<TlsAcceptor, rustls::Error> {
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(include_bytes!("key.der").as_slice()));
+    showing(certificate(), include_bytes!("key.der"))
+}
+
+/// Shows a certificate for the same names, which nobody trusts.
+pub(super) fn impostor() -> Result<TlsAcceptor, rustls::Error> {
+    let certificate = CertificateDer::from_slice(include_bytes!("impostor.der"));
+    showing(certificate, include_bytes!("impostor-key.der"))
+}
+
+fn showing(certificate: CertificateDer<'static>, key: &'static [u8]) -> Result<TlsAcceptor, rustls::Error> {
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(vec![certificate()], key)?;
+        .with_single_cert(vec![certificate], key)?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

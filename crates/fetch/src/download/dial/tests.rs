@@ -51,6 +51,23 @@ async fn one_forbidden_address_refuses_all() {
     assert_eq!(anybody.judged("private.test").await.unwrap(), [ip("10.0.0.1")]);
 }
 
+/// Covers R4: half an answer makes nobody less careful with the half that came.
+#[tokio::test]
+async fn a_forbidden_address_is_refused_also_where_the_other_kind_has_a_fault() {
+    let names = NameServer::start().await.unwrap();
+    let dial = dialler(&names, GuardOptions::default()).await;
+    let said = |addresses: &[&str]| Said::Addresses(addresses.iter().map(|text| ip(text)).collect(), 0);
+    names.say_each("well.test", said(&[PUBLIC]), Said::Fault);
+    names.say_each("inside.test", said(&["10.0.0.1"]), Said::Fault);
+    names.say_each("mixed.test", said(&[PUBLIC, "127.0.0.1"]), Said::Fault);
+    names.say_each("six.test", Said::Fault, said(&["fd00::1"]));
+    assert_eq!(dial.judged("well.test").await.unwrap(), [ip(PUBLIC)]);
+    for name in ["inside.test", "mixed.test", "six.test"] {
+        let judged = dial.judged(name).await;
+        assert!(matches!(judged, Err(DialError::Refused(Refused::Address))), "{name}: {judged:?}");
+    }
+}
+
 /// Covers R4: a name that leads elsewhere the second time is judged the second time, and what was judged is what is dialled.
 #[tokio::test]
 async fn a_name_that_changes_its_mind_is_judged_each_time() {

@@ -36,7 +36,12 @@ async fn a_cancelled_batch_stops_what_has_not_ended_and_says_by_whom() {
         let refused = kit.manifests.cancel(accepted.batch, &by).await.unwrap_err();
         assert_eq!(refused.code(), Code::ConflictState);
         let act = eventually(async || {
-            let acts = kit.store.acts(PageRequest::default()).await.unwrap().rows;
+            let acts = kit
+                .store
+                .acts(redrive_engine::store::ActFilter::default(), PageRequest::default())
+                .await
+                .unwrap()
+                .rows;
             acts.into_iter().find(|act| act.outcome.is_some())
         })
         .await;
@@ -151,7 +156,11 @@ async fn who_cancels_right_after_a_retry_wins_also_when_the_retry_comes_late() {
         starter.register(Starter::new(store.clone()));
         let running = starter.start();
         eventually(async || {
-            let acts = store.acts(PageRequest::default()).await.unwrap().rows;
+            let acts = store
+                .acts(redrive_engine::store::ActFilter::default(), PageRequest::default())
+                .await
+                .unwrap()
+                .rows;
             acts.into_iter().find(|act| act.act.action == "batch.again" && act.outcome.is_some())
         })
         .await;

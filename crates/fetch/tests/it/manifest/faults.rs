@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redrive_blob::{Point, Seam};
+use redrive_blob::{BlobsExt as _, Key, Point, Seam};
 use redrive_engine::Code;
 use redrive_engine::store::{JobFilter, PageRequest, Store};
 use redrive_fetch::AcceptError;
@@ -96,6 +96,58 @@ async fn a_store_that_stays_away_is_unavailable_and_nothing_is_left() {
         }
         assert_eq!((jobs(&*store).await, kit.kept().await, kit.temps()), (0, 0, 0));
     }
+}
+
+/// A store whose first enqueue is done without being heard of, and whose next two are refused.
+fn unheard_then_away(store: Arc<dyn Store>) -> Arc<dyn Store> {
+    let plan = |nth, fault| Plan { verb: "enqueue", nth, fault };
+    let away = Arc::new(Faulty::new(store, plan(2, Fault::Refused)));
+    let away = Arc::new(Faulty::new(away, plan(2, Fault::Refused)));
+    Arc::new(Faulty::new(away, plan(1, Fault::AnswerLost)))
+}
+
+#[tokio::test]
+async fn a_manifest_whose_answer_was_lost_is_accepted_though_later_tries_were_refused() {
+    for store in stores().await {
+        for held in [10, 10_000] {
+            let kit = Kit::holding(unheard_then_away(store.clone()), held).await;
+            let accepted = kit.accept(&lines(20), NDJSON, of_ann(None)).await.unwrap();
+            let expected = if held == 10 { 0 } else { 20 };
+            assert_eq!((kit.row(accepted.batch).await.counters.total, kit.kept().await), (expected, 1));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_manifest_that_may_have_been_accepted_is_kept_and_found_by_its_key() {
+    for store in stores().await {
+        for held in [10, 10_000] {
+            let gone = Plan { verb: "batch", nth: 1, fault: Fault::Refused };
+            let away = Arc::new(Faulty::new(unheard_then_away(store.clone()), gone));
+            let kit = Kit::holding(away, held).await;
+            let key = format!("unheard-{held}");
+            match kit.accept(&lines(20), NDJSON, of_ann(Some(&key))).await {
+                Err(AcceptError::Unavailable(failure)) => assert_eq!(failure.code, Code::SystemUnavailable),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(kit.kept().await, 1, "its batch may be there");
+            let again = kit.accept(&lines(20), NDJSON, of_ann(Some(&key))).await.unwrap();
+            assert!(again.replayed);
+            assert_eq!(kit.kept().await, 1, "the one that the batch points at");
+            kit.blobs.hash(&Key::parse(&again.manifest_key).unwrap()).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_manifest_stays_where_nobody_can_say_that_there_is_no_batch() {
+    let plan = |verb| Plan { verb, nth: 1, fault: Fault::Refused };
+    let store = stores().await.remove(0);
+    let away = (0..3).fold(store, |store, _| Arc::new(Faulty::new(store, plan("enqueue"))));
+    let kit = Kit::on(Arc::new(Faulty::new(away, plan("batch")))).await;
+    let refused = kit.accept(&lines(20), NDJSON, of_ann(None)).await;
+    assert!(matches!(refused, Err(AcceptError::Unavailable(_))), "{refused:?}");
+    assert_eq!(kit.kept().await, 1, "the sweeper finds out");
 }
 
 #[tokio::test]

@@ -31,8 +31,8 @@ async fn what_is_wrong_with_a_document_is_named_by_code_place_and_field() {
         (String::new(), Code::ValidationMalformed, "ends too early at column 0"),
         ("{".into(), Code::ValidationMalformed, "ends too early at column 1"),
         ("[1]".into(), Code::ValidationMalformed, "must be an object of at most 64 fields"),
-        ("{\"a\":\n1,,}".into(), Code::ValidationMalformed, "is no JSON at line 2 column 3"),
-        (format!("{} x", one(good)), Code::ValidationMalformed, "is no JSON at column 76"),
+        ("{\"a\":\n1,,}".into(), Code::ValidationMalformed, "is not valid JSON at line 2 column 3"),
+        (format!("{} x", one(good)), Code::ValidationMalformed, "is not valid JSON at column 76"),
         (
             format!("{{\"resources\":[{good}]}}"),
             Code::ValidationMissingField,
@@ -60,7 +60,7 @@ async fn what_is_wrong_with_a_document_is_named_by_code_place_and_field() {
         (
             with("\"to\":\"../x\""),
             Code::ValidationDestination,
-            "to: is no usable prefix: a segment is . or ..",
+            "to: is not a usable prefix: a segment is . or ..",
         ),
         (
             with("\"proxy_pool\":\"us\""),
@@ -152,7 +152,7 @@ async fn what_is_wrong_with_lines_is_named_by_line_up_to_a_small_number() {
     assert_eq!(problems.code(), Code::ValidationMissingField);
     assert_eq!(
         problems.to_string(),
-        "line 3: url: is missing; line 4: is no JSON at column 2; line 5: id: another resource before it has the same; \
+        "line 3: url: is missing; line 4: is not valid JSON at column 2; line 5: id: another resource before it has the same; \
          line 6: id: is missing"
     );
     let many = refused(&kit, "{}\n".repeat(1_000).as_bytes(), NDJSON).await;
@@ -175,8 +175,8 @@ async fn what_is_wrong_with_lines_is_named_by_line_up_to_a_small_number() {
             Code::ValidationUnknownField,
             "line 1: a: there is no such field",
         ),
-        (b"\xff\xfe\n", Code::ValidationMalformed, "line 1: is no UTF-8 behind byte 0"),
-        (b"{\"id\":\"\xff\"}", Code::ValidationMalformed, "line 1: is no UTF-8 behind byte 7"),
+        (b"\xff\xfe\n", Code::ValidationMalformed, "line 1: is not valid UTF-8 after byte 0"),
+        (b"{\"id\":\"\xff\"}", Code::ValidationMalformed, "line 1: is not valid UTF-8 after byte 7"),
     ] {
         let problems = refused(&kit, body, NDJSON).await;
         let first = problems.problems[0].to_string();
@@ -241,13 +241,13 @@ async fn what_is_too_much_is_refused_before_it_is_held() {
             broken,
             packed(Format::Ndjson),
             Code::ValidationMalformed,
-            "the body is no gzip, is damaged or breaks off",
+            "the body is not valid gzip, is damaged or breaks off",
         ),
         (
             lines(5).as_bytes(),
             packed(Format::Ndjson),
             Code::ValidationMalformed,
-            "the body is no gzip, is damaged or breaks off",
+            "the body is not valid gzip, is damaged or breaks off",
         ),
     ] {
         let problems = refused(&kit, body, shape).await;

@@ -36,8 +36,9 @@ async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_wh
             r#"{"attempt":1,"proxy":null,"status":404}"#
         );
         let letter = kit.store.dead_letter(redrive_engine::model::Offset(snapshot.dlq_offset.unwrap())).await;
-        let letter =
-            redrive_fetch::wire::dead_letter(&*kit.store, None, &letter.unwrap().unwrap()).await.unwrap();
+        let letter = redrive_fetch::wire::dead_letter(&*kit.store, None, None, &letter.unwrap().unwrap())
+            .await
+            .unwrap();
         assert_eq!(letter.task.unwrap().tenant, "ann", "whose batch it is");
 
         let page = |limit, cursor| PageRequest { limit, cursor };

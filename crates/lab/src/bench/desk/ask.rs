@@ -12,7 +12,7 @@ use crate::bench::server::Server;
 const PROMISE_MS: f64 = 300.0;
 
 /// What operators look at: pages, what they are made from, and lists that are narrowed or gone far into.
-const LOOKS: [&str; 19] = [
+const LOOKS: [&str; 21] = [
     "/overview",
     "/overview?window=24h",
     "/api/overview?window=24h",
@@ -29,6 +29,8 @@ const LOOKS: [&str; 19] = [
     "/api/dead-letters?limit=200",
     "/api/dead-letters?code=GW_4XX&workload=convert",
     "/api/groups",
+    "/replays",
+    "/api/replays",
     "/breakers",
     "/workers",
     "/audit",
