@@ -66,6 +66,21 @@ export class Person {
         await this.row(name).filter({ hasText: text }).waitFor();
     }
 
+    /** Clicks what leads to another page and waits until that is there: whoever looks sooner sees the old one, and a reload meets both. */
+    async follow(link) {
+        const there = this.page.waitForEvent("load");
+        await link.click();
+        await there;
+    }
+
+    /** Loads the page again and again until something is so on it. */
+    async reload(what, condition) {
+        await until(what, async () => {
+            await this.page.reload();
+            return condition();
+        });
+    }
+
     async picture(name) {
         await mkdir(pictures, { recursive: true });
         await this.page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true, animations: "disabled" });

@@ -87,11 +87,11 @@ story("the pages of the desk are accessible in light and dark, and fit into 320 
     await olga.page.locator(".panel[aria-label=Throughput] svg rect.good").first().waitFor();
     await olga.page.goto("/breakers");
     await olga.page.getByLabel("Target", { exact: true }).fill("host:example.org:443");
-    await olga.page.getByLabel("Reason").fill("They move house");
+    await olga.page.getByLabel("Reason", { exact: true }).fill("They move house");
     await olga.page.getByRole("button", { name: "Hold", exact: true }).click();
-    await olga.page.getByText("Held by a person").waitFor();
+    await olga.page.getByText("Held by an operator").waitFor();
     await olga.page.goto("/jobs?status=failed&workload=convert");
-    await olga.page.getByRole("link", { name: "Replay all that match …" }).click();
+    await olga.page.getByRole("link", { name: "Replay all 3 that wait …" }).click();
     await olga.page.getByRole("button", { name: "Replay 3 jobs" }).waitFor();
     await looks(olga, { "desk-jobs-some": "/jobs?status=failed&workload=convert", "desk-jobs-replay": new URL(olga.page.url()).pathname + new URL(olga.page.url()).search });
     await olga.page.goto("/dead");
@@ -125,16 +125,14 @@ story("without script the overview can be read, and leads on", DESK, async ({ ga
         await olga.page.goto("/overview");
         return (await olga.page.locator(".verdict", { hasText: "Something is wrong:" }).count()) === 1;
     });
-    await until("the failures are counted", async () => {
-        await olga.page.reload();
-        return (await olga.page.locator(".table-failures tbody tr", { hasText: "GW_4XX" }).count()) === 1;
-    });
+    const counted = olga.page.locator(".table-failures tbody tr", { hasText: "GW_4XX" });
+    await olga.reload("the failures are counted", async () => (await counted.count()) === 1);
     await olga.page.locator(".table-failures summary").click();
     await olga.picture("overview-without-script");
-    await olga.page.locator(".table-failures tbody a[href^='/dead']").click();
+    await olga.follow(olga.page.locator(".table-failures tbody a[href^='/dead']"));
     assert.equal(await olga.page.locator("tbody tr").count(), 1);
-    await olga.page.locator("tbody th a").click();
+    await olga.follow(olga.page.locator("tbody th a"));
     gateway.become("fine");
-    await olga.page.getByRole("button", { name: "Replay 2 jobs" }).click();
+    await olga.follow(olga.page.getByRole("button", { name: "Replay 2 jobs" }));
     assert.match(olga.page.url(), /\/replays\//);
 });

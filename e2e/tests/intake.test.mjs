@@ -47,7 +47,7 @@ story("a broken PDF says why, its report can be asked for and downloaded, and it
     await second.put("fine.pdf", pdf());
     await card(olga, "Failed", "Contract <b>.pdf").waitFor();
     await card(olga, "Result", "fine.pdf").waitFor();
-    await card(olga, "Failed", "Contract <b>.pdf").getByRole("link").click();
+    await olga.follow(card(olga, "Failed", "Contract <b>.pdf").getByRole("link"));
     const page = olga.page.url();
     assert.equal(await olga.page.locator("h1").innerText(), "team/Contract <b>.pdf");
     await olga.page.getByText("It was given up. The PDF is kept in failed/.").waitFor();
@@ -74,7 +74,7 @@ story("a broken PDF says why, its report can be asked for and downloaded, and it
     await olga.page.getByRole("button", { name: "Show" }).click();
     await olga.page.getByText("Nothing failed that matches.").waitFor();
     await olga.page.getByRole("link", { name: "Clear" }).click();
-    await rows.first().getByRole("link", { name: /Contract/ }).click();
+    await olga.follow(rows.first().getByRole("link", { name: /Contract/ }));
     assert.equal(olga.page.url(), page);
     await looks(olga, { intake: "/intake", "intake-document": page, "failure-records": "/failure-records", "failure-records-none": "/failure-records?owner=nobody" });
 });
@@ -100,18 +100,15 @@ story("who gets the digest is kept by clicks, and what each would be told can be
     await olga.page.getByRole("rowheader", { name: "default" }).waitFor({ state: "detached" });
     await third.put("jane/Invoice.pdf", pdf({ mood: "refuse" }));
     await until("it was given up", () => third.has("failed/jane/Invoice.pdf"));
-    await olga.page.getByRole("link", { name: "Digest", exact: true }).click();
-    await until("jane would be told", async () => {
-        await olga.page.reload();
-        return (await olga.page.getByRole("heading", { name: "jane" }).count()) === 1;
-    });
+    await olga.follow(olga.page.getByRole("link", { name: "Digest", exact: true }));
+    await olga.reload("jane would be told", async () => (await olga.page.getByRole("heading", { name: "jane" }).count()) === 1);
     await olga.page.getByText("Invoice.pdf").waitFor();
     await looks(olga, { digest: "/digest", notifications: "/notifications" });
     await olga.page.goto("/digest");
     await olga.page.getByRole("link", { name: "As the mail looks" }).click();
     await olga.page.getByText("Invoice.pdf").first().waitFor();
     await olga.page.goBack();
-    await olga.page.getByRole("button", { name: "Send to 1 owner now" }).click();
+    await olga.follow(olga.page.getByRole("button", { name: "Send to 1 owner now" }));
     await until("it is told how it went", async () => {
         await olga.page.goto("/digest");
         return (await olga.page.getByText("Written to a file").count()) === 1;
@@ -124,18 +121,14 @@ story("without script the board, a document and its report are there all the sam
     const olga = await person({ javaScriptEnabled: false });
     await signIn(olga);
     await fourth.put("broken.pdf", pdf({ mood: "refuse" }));
-    const reload = async (what, there) =>
-        until(what, async () => {
-            await olga.page.reload();
-            return (await there.count()) === 1;
-        });
+    const reload = (what, there) => olga.reload(what, async () => (await there.count()) === 1);
     await olga.page.goto("/intake");
     await reload("it is given up", card(olga, "Failed", "broken.pdf"));
     await olga.picture("intake-without-script");
-    await card(olga, "Failed", "broken.pdf").getByRole("link").click();
-    await olga.page.getByRole("button", { name: /report/ }).click();
+    await olga.follow(card(olga, "Failed", "broken.pdf").getByRole("link"));
+    await olga.follow(olga.page.getByRole("button", { name: /report/ }));
     await reload("the report is written", olga.page.getByText("The report is written."));
     assert.equal(await olga.page.getByRole("link", { name: "Download the report" }).count(), 1);
-    await olga.page.getByRole("button", { name: "Sign out" }).click();
+    await olga.follow(olga.page.getByRole("button", { name: "Sign out" }));
     assert.equal(await olga.page.getByRole("navigation", { name: "Operators" }).count(), 0);
 });

@@ -71,14 +71,9 @@ story("without script: upload, read, retry, download", {}, async ({ gateway, per
     await ann.picture("upload-without-script");
     await ann.page.locator("#mapping").selectOption("alto");
     await ann.page.locator("#file").setInputFiles([file("a.pdf"), file("b.pdf")]);
-    await ann.page.getByRole("button", { name: "Upload" }).click();
+    await ann.follow(ann.page.getByRole("button", { name: "Upload" }));
     assert.match(ann.page.url(), /\/jobs$/);
-    const reload = async (name, text) => {
-        for (const end = Date.now() + 30_000; Date.now() < end; await ann.page.reload()) {
-            if (text.test(await ann.row(name).innerText())) return;
-        }
-        assert.fail(`${name} never said ${text}`);
-    };
+    const reload = (name, text) => ann.reload(`${name} says ${text}`, async () => text.test(await ann.row(name).innerText()));
     await reload("a.pdf", /Failed/);
     assert.match(await ann.row("a.pdf").innerText(), /\d{4}-\d\d-\d\d \d\d:\d\d UTC/);
     await reload("b.pdf", /Failed/);
@@ -86,7 +81,7 @@ story("without script: upload, read, retry, download", {}, async ({ gateway, per
     await ann.page.getByRole("button", { name: "Retry a.pdf" }).click();
     await ann.page.locator("h1", { hasText: "a.pdf" }).waitFor();
     assert.match(ann.page.url(), /\/jobs\/[0-9a-f-]{36}$/);
-    await ann.page.getByRole("link", { name: "All jobs" }).click();
+    await ann.follow(ann.page.getByRole("link", { name: "All jobs" }));
     await reload("a.pdf", /Complete/);
     const download = ann.page.waitForEvent("download");
     await ann.page.getByRole("link", { name: "Download a.pdf" }).click();
@@ -128,7 +123,7 @@ story("many results come as one ZIP, and a filter finds a file", {}, async ({ pe
     assert.ok(bytes.startsWith("PK") && bytes.includes("alpha.xml") && bytes.includes("gamma.xml"));
     assert.ok(!bytes.includes("beta.xml"));
     await ann.page.getByLabel("File name").fill("bet");
-    await ann.page.getByRole("button", { name: "Show" }).click();
+    await ann.follow(ann.page.getByRole("button", { name: "Show" }));
     assert.deepEqual(await ann.page.locator("a.name").allInnerTexts(), ["beta.pdf"]);
 });
 

@@ -32,12 +32,35 @@ pub struct CancelJobs {
     pub filter: WaitingFilter,
     /// Only count them.
     pub dry_run: bool,
+    /// Only up to this job: the `upto` of the dry run, so that nothing that came since it was counted is cancelled. Up to the newest unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upto: Option<String>,
     /// At most so many, the newest first; 100,000 unless said, which is also the most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Why, for the audit trail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// How many waiting jobs match: exactly these are cancelled, if that is said with this `upto` and nobody acts on them meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MatchingJobs {
+    /// How many.
+    pub matching: u64,
+    /// The newest of them; absent when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upto: Option<String>,
+}
+
+/// The answer: a count with `dry_run`, and else what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum CancelAnswer {
+    /// With `dry_run`.
+    Counted(MatchingJobs),
+    /// Without.
+    Cancelled(CancelledJobs),
 }
 
 /// What became of it.

@@ -30,11 +30,14 @@ pub struct HoldTarget {
     pub reason: Option<String>,
 }
 
-/// All breakers.
+/// One page of breakers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BreakerList {
-    /// Those that are not closed first.
+    /// Those that are not closed first, each part by the names of their targets.
     pub breakers: Vec<BreakerDetail>,
+    /// Where the next page starts; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }
 
 /// A breaker with all that operators may know.
@@ -46,16 +49,19 @@ pub struct BreakerDetail {
     /// Since when the target is down, from the call that opened it to the probe that was good.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub down_since: Option<Timestamp>,
+    /// What the last call that failed ended with, while it is down.
+    #[serde(default)]
+    pub failure_code: Option<String>,
     /// Probes that failed since it was last closed.
     pub failed_probes: u32,
     /// Of the calls that are looked at.
     pub calls: u32,
     /// So many failed.
     pub failures: u32,
-    /// The target asked for time until then.
+    /// The target asked for time until then; none when that is over.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub throttled_until: Option<Timestamp>,
-    /// A person's hold.
+    /// A person's hold, while it lasts.
     pub hold: Option<TargetHold>,
 }
 
@@ -116,11 +122,14 @@ pub struct BreakerTurn {
     pub by: Option<String>,
 }
 
-/// All workers that are known.
+/// One page of the workers that are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkerList {
-    /// Those that live first.
+    /// Those that live first, each part from the newest on.
     pub workers: Vec<Worker>,
+    /// Where the next page starts; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }
 
 /// A process that claims and runs jobs.
@@ -160,7 +169,34 @@ pub struct DrainWorker {
     pub reason: Option<String>,
 }
 
-/// One page of what people did, newest first.
+/// Which acts of the audit trail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ActQuery {
+    /// Only by whoever has this in their name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// Only what begins so: `target.hold`, or `target.` for all that was done to targets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// Only what was done to something with this in its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Only what was begun at or after this instant, or this day in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Only what was asked for by the request with this id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// At most so many; 50 unless said, at most 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// One page of what people did, newest first. A page may be short, or empty, and have a next one all the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActList {
     /// The acts.

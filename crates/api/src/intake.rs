@@ -61,10 +61,18 @@ pub struct IntakeSettings {
     pub paused: Option<bool>,
 }
 
+/// Gives back places that are taken for nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClearInFlight {
+    /// Only count them.
+    pub dry_run: bool,
+}
+
 /// What became of places that were taken for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InFlightCleared {
-    /// Documents whose job had ended or was gone, and that no longer count.
+    /// Documents whose job had ended or was gone, and that no longer count; with `dry_run` those that would not.
     pub cleared: u64,
     /// PDFs in work now.
     pub in_flight: u64,

@@ -41,6 +41,13 @@ pub struct Job {
     /// When it runs next, while it waits for that.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub retry_after: Option<Timestamp>,
+    /// Which worker holds it, while it runs; only operators see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// Until when that worker holds it, unless it extends its lease; only operators see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub lease_expires_at: Option<Timestamp>,
     /// What ended it; only when failed.
     pub error: Option<JobError>,
     /// The newest thing that went wrong, also while it is being tried again.

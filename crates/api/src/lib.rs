@@ -26,14 +26,14 @@ mod token;
 mod trail;
 
 pub use audit::{Audit, Violation};
-pub use bulk::{CancelJobs, CancelledJobs, WaitingFilter};
+pub use bulk::{CancelAnswer, CancelJobs, CancelledJobs, MatchingJobs, WaitingFilter};
 pub use dead::{
     DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
     StorageHint, TaskAttributes,
 };
 pub use desk::{
-    Act, ActList, Because, BreakerDetail, BreakerList, BreakerTurn, DrainWorker, HoldTarget, Simulate,
-    Simulated, TargetHold, TriedPolicy, TurnList, TurnQuery, Worker, WorkerList,
+    Act, ActList, ActQuery, Because, BreakerDetail, BreakerList, BreakerTurn, DrainWorker, HoldTarget,
+    Simulate, Simulated, TargetHold, TriedPolicy, TurnList, TurnQuery, Worker, WorkerList,
 };
 pub use digest::{
     Delivery, DeliveryList, DigestReply, DigestRequest, Notification, NotificationList, OwnerDigest,
@@ -46,9 +46,9 @@ pub use fetch::{
 };
 pub use group::{Group, GroupList, GroupQuery};
 pub use intake::{
-    DocumentFailure, DocumentHistory, DocumentList, DocumentMove, DocumentQuery, FailureRecord,
-    FailureRecordList, InFlightCleared, IntakeDocument, IntakeLook, IntakeSettings, IntakeStatus,
-    RecordQuery, ReportAsked,
+    ClearInFlight, DocumentFailure, DocumentHistory, DocumentList, DocumentMove, DocumentQuery,
+    FailureRecord, FailureRecordList, InFlightCleared, IntakeDocument, IntakeLook, IntakeSettings,
+    IntakeStatus, RecordQuery, ReportAsked,
 };
 pub use job::{Job, JobError, JobReply, LastFailure, Links, UploadReply};
 pub use list::{JobList, ListQuery, PageQuery};
@@ -57,7 +57,9 @@ pub use overview::{
     CodeFailures, Overview, OverviewQuery, OverviewSlot, Trouble, WorkerSum, WorkloadDepth, WorkloadLatency,
 };
 pub use problem::{PROBLEM_JSON, Problem, ProblemError};
-pub use replay::{Matching, NewReplay, Replay, ReplayFilter, ReplayList, SkippedLetters};
+pub use replay::{
+    Matching, MatchingOf, NewReplay, Replay, ReplayFilter, ReplayList, ReplayQuery, SkippedLetters,
+};
 pub use settings::{Examination, Finding, FindingLevel, ProxyPool, Setting, SettingList};
 pub use status::{Breaker, DiskState, GatewayState, Queue, Status};
 pub use token::{MadeToken, NewToken, Token, TokenList};

@@ -16,8 +16,8 @@ pub struct ListQuery {
     pub workload: Option<String>,
     /// Only the members of this batch.
     pub batch: Option<String>,
-    /// `true`: with the members of all batches, for operators. Without it they are listed by their batch, or by the workload `fetch`,
-    /// alone.
+    /// `true`: with the members of all batches, for operators. Without it they are listed by their batch, or by the workload `fetch` or
+    /// `intake.part`, alone.
     pub members: Option<String>,
     /// Only in these shown states: with commas between them, or given several times.
     #[param(value_type = Option<Vec<String>>, style = Form, explode = false, example = "failed,cancelled")]
@@ -28,6 +28,10 @@ pub struct ListQuery {
     pub q: Option<String>,
     /// Only created at or after this instant, or this day in UTC.
     pub since: Option<String>,
+    /// Only those that depend on this target, for operators. Members of batches are among them.
+    pub target: Option<String>,
+    /// Only those that this worker holds now, by its id; for operators. Members of batches and the engine's own jobs are among them.
+    pub worker: Option<String>,
     /// At most so many; 50 unless said, at most 200.
     pub limit: Option<String>,
     /// Where the page before ended.
@@ -35,12 +39,14 @@ pub struct ListQuery {
 }
 
 /// Which part of a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// At most so many; 50 unless said, at most 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 

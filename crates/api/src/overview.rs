@@ -52,7 +52,7 @@ pub struct Overview {
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Trouble {
-    /// no_worker, disk, breaker, queue_age, group, paused or held.
+    /// no_worker, disk, breaker, queue_age, group, paused, throttled or held.
     pub kind: String,
     /// What it is, in a sentence.
     pub text: String,
@@ -123,6 +123,9 @@ pub struct WorkloadDepth {
     pub waiting_retry: u64,
     /// Not tried, due later.
     pub scheduled: u64,
+    /// Waiting for their own parts.
+    #[serde(default)]
+    pub waiting_batch: u64,
     /// Behind a breaker.
     pub held: u64,
     /// How long the oldest job that could run has been waiting.

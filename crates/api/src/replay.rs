@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// Which dead letters a replay takes. Each word narrows it; of them all `workload` must be said, or a `group`, which has one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -48,6 +48,10 @@ pub struct NewReplay {
     pub filter: ReplayFilter,
     /// Only count them.
     pub dry_run: bool,
+    /// Only up to this dead letter: the `upto` of the dry run, so that exactly what was counted is started and nothing that died since. Up to
+    /// the newest unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upto: Option<i64>,
     /// So many are tried first, and must have ended before the rest follows; 3 unless said, 0 for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canary: Option<u32>,
@@ -65,11 +69,28 @@ pub struct NewReplay {
     pub reason: Option<String>,
 }
 
-/// How many dead letters a replay would take: exactly these, if nobody acts on them meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// How many dead letters a replay would take: exactly these, if it is started with this `upto` and nobody acts on them meanwhile.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Matching {
     /// How many.
     pub matching: u64,
+    /// The newest of them; absent when there is none.
+    #[serde(default)]
+    pub upto: Option<i64>,
+    /// The same by kind of job, where neither a workload nor a group was said: a replay is of one kind, so each is started on its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<MatchingOf>,
+}
+
+/// How many dead letters of one kind of job a replay would take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MatchingOf {
+    /// The kind of job.
+    pub workload: String,
+    /// How many.
+    pub matching: u64,
+    /// The newest of them.
+    pub upto: Option<i64>,
 }
 
 /// A replay.
@@ -128,9 +149,27 @@ pub struct SkippedLetters {
     pub changed: u64,
 }
 
-/// Replays, newest first.
+/// Which replays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ReplayQuery {
+    /// Only of this kind of job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// At most so many; 50 unless said, at most 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// One page of replays, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReplayList {
     /// The replays.
     pub replays: Vec<Replay>,
+    /// Where the next page starts; absent at the end.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }

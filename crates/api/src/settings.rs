@@ -28,7 +28,7 @@ pub struct Setting {
     pub value: Option<String>,
     /// What holds while it is unset.
     pub unset: Option<String>,
-    /// Where the value came from: flag, env, file or default.
+    /// Where the value came from: store (changed at run time), flag, env, file, demo or default.
     pub origin: String,
     /// More about the origin: file and line.
     pub at: Option<String>,

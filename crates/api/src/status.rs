@@ -61,6 +61,9 @@ pub struct Queue {
     pub processing: u64,
     /// Tried, due later.
     pub waiting_retry: u64,
+    /// Waiting for their own parts: they run again when those have ended.
+    #[serde(default)]
+    pub waiting_batch: u64,
     /// Behind a breaker.
     pub held: u64,
     /// How long the oldest job that could run has been waiting.

@@ -105,8 +105,12 @@ pub(crate) enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual: a page for each command
+    Man {
+        /// Write the pages into this folder, one file each, instead of printing them one after the other
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// What to convert, and where to.
@@ -146,7 +150,7 @@ pub(crate) struct Fetch {
     /// Which proxies: the name of a pool
     #[arg(long, value_name = "POOL")]
     pub(crate) proxy_pool: Option<String>,
-    /// Some failures make the batch partial, not failed
+    /// A batch with failures ends as partial instead of failed
     #[arg(long)]
     pub(crate) tolerant: bool,
     /// Write a manifest of what could not be fetched, for another run
@@ -180,7 +184,7 @@ pub(crate) struct Explain {
 pub(crate) enum Jobs {
     /// List jobs, newest first
     List {
-        /// Only in these states, with commas between them: queued, scheduled, waiting_retry, held, processing, complete, failed, cancelled
+        /// Only in these states, with commas between them: queued, scheduled, waiting_retry, waiting_batch, held, processing, complete, failed, cancelled
         #[arg(long, value_name = "STATES", value_delimiter = ',')]
         status: Vec<String>,
         /// Only failed with this code
@@ -195,6 +199,12 @@ pub(crate) enum Jobs {
         /// Only of this workload: convert, fetch
         #[arg(long, value_name = "NAME")]
         workload: Option<String>,
+        /// Only those that depend on this target: gateway, host:example.com:443; `redrive breakers list` has them
+        #[arg(long, value_name = "TARGET")]
+        target: Option<String>,
+        /// Only those that this worker holds now; `redrive workers list` has the ids
+        #[arg(long, value_name = "ID")]
+        worker: Option<String>,
         /// Only the members of this batch
         #[arg(long, value_name = "ID")]
         batch: Option<String>,
@@ -243,17 +253,45 @@ pub(crate) enum Jobs {
         #[command(flatten)]
         flags: Flags<CLIENT>,
     },
-    /// Stop jobs
-    Cancel {
-        /// Their ids
-        #[arg(required = true, value_name = "JOB")]
-        ids: Vec<String>,
-        /// Print one JSON object per job
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        flags: Flags<CLIENT>,
-    },
+    /// Stop jobs: those that are named, or all that wait and match
+    Cancel(CancelJobs),
+}
+
+/// Which jobs to stop.
+#[derive(Debug, Group)]
+pub(crate) struct CancelJobs {
+    /// Their ids
+    #[arg(value_name = "JOB")]
+    pub(crate) ids: Vec<String>,
+    /// All that wait, of this workload; what runs is left alone
+    #[arg(long, value_name = "NAME", conflicts_with = "ids")]
+    pub(crate) workload: Option<String>,
+    /// Only in these states, with commas between them: queued, scheduled, waiting_retry, waiting_batch, held
+    #[arg(long, value_name = "STATES", value_delimiter = ',', requires = "workload")]
+    pub(crate) status: Vec<String>,
+    /// Only with this text in the file name
+    #[arg(long, value_name = "TEXT", requires = "workload")]
+    pub(crate) search: Option<String>,
+    /// Only created at or after this instant, for example 2026-01-31T08:00:00Z
+    #[arg(long, value_name = "INSTANT", requires = "workload")]
+    pub(crate) since: Option<String>,
+    /// Only the members of this batch
+    #[arg(long, value_name = "ID", requires = "workload")]
+    pub(crate) batch: Option<String>,
+    /// Only say which, or how many
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask: all that match are meant
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Why, for the audit trail
+    #[arg(long, value_name = "TEXT", requires = "workload")]
+    pub(crate) reason: Option<String>,
+    /// Print one JSON object per job, or one that says how many
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags<CLIENT>,
 }
 
 impl Jobs {
@@ -263,8 +301,8 @@ impl Jobs {
             Self::List { flags, .. }
             | Self::Show { flags, .. }
             | Self::Watch { flags, .. }
-            | Self::Retry { flags, .. }
-            | Self::Cancel { flags, .. } => flags,
+            | Self::Retry { flags, .. } => flags,
+            Self::Cancel(asked) => &asked.flags,
         }
     }
 }

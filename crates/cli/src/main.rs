@@ -60,7 +60,7 @@ fn main() -> std::process::ExitCode {
         Command::Config(config) => command::config::run(shared, &config),
         Command::Openapi => command::shell::openapi(),
         Command::Completions { shell } => command::shell::completions(shell),
-        Command::Man => command::shell::man(),
+        Command::Man { out } => command::shell::man(out.as_deref()),
     };
     match outcome {
         Ok(()) => Exit::Done.into(),

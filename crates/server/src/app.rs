@@ -28,7 +28,7 @@ use crate::rates::Meters;
 use crate::session::Jar;
 use crate::settings::{SettingsParts, Surgery};
 use crate::sources::Sources;
-use crate::upload::Slots;
+use crate::upload::{Slots, Turns};
 
 /// Between two looks for sessions whose life is over, and how many go at once.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
@@ -76,6 +76,7 @@ struct Inner {
     feed: Feed,
     meters: Meters,
     slots: Slots,
+    turns: Turns,
     jar: Jar,
     disk: Arc<Disk>,
     digests: Option<Digests>,
@@ -102,6 +103,7 @@ impl App {
             feed: Feed::new(desk.clone(), &limits),
             meters: Meters::new(&limits),
             slots: Slots::new(&limits),
+            turns: Turns::new(),
             jar: Jar::new(secure),
             digests: parts.digests,
             operators: parts.operators,
@@ -201,6 +203,11 @@ impl App {
 
     pub(crate) fn slots(&self) -> &Slots {
         &self.0.slots
+    }
+
+    /// Whose manifest is handed in now.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.0.turns
     }
 
     pub(crate) fn jar(&self) -> Jar {

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 #[utoipa::path(get, path = "/api/auditor", tag = "operators", security(("operator" = [])), responses(
     (status = 200, body = Audit),
     (status = 401, description = "AUTH_REQUIRED", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer, or it was not done within 120 s and was stopped: `POST /api/doctor` looks without a limit", body = Problem, content_type = "application/problem+json")))]
+    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer; ANSWER_TIMEOUT: it was not done within 120 s and was stopped: `POST /api/doctor` looks without a limit", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn look(State(app): State<App>, operator: Operator) -> Result<Json<Audit>, Refusal> {
     Ok(Json(view(&app.desk().audit(operator).await?)))
 }

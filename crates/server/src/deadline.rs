@@ -45,7 +45,7 @@ impl Clock {
             Self::Body => ("What was taken until now is kept: look before you send it again.", None),
         };
         let text = format!("This took too long: it may take {} s. {advice}", time.as_secs());
-        let refusal = Refusal::new(Code::SystemUnavailable, text);
+        let refusal = Refusal::new(Code::AnswerTimeout, text);
         match wait {
             Some(wait) => refusal.retry_after(wait),
             None => refusal,

@@ -54,7 +54,7 @@ pub use openapi::openapi;
 pub use operator::{CODE_LIFE, MIN_TOKEN, Operators, OperatorsError};
 pub use prometheus::Metrics;
 pub use routes::{Access, RouteInfo, page_routes, routes};
-pub use settings::{Examine, SettingsParts};
+pub use settings::{Examine, SettingsParts, in_force};
 
 /// The accept loop's numbers.
 pub use redrive_door::Limits as DoorLimits;

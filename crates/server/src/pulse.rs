@@ -7,6 +7,8 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use redrive_api::{Breaker, Queue, Status};
+use redrive_engine::Input as _;
+use redrive_fetch::Unpack;
 use redrive_model::breaker::Mode;
 use redrive_model::{Target, Timestamp};
 use redrive_store::{BreakerRow, Counts, QueueStats, WorkloadQueue};
@@ -134,6 +136,7 @@ pub(crate) async fn status(State(app): State<App>, visit: Visit) -> Result<Json<
         queued: look.queue.ready,
         processing: look.queue.processing,
         waiting_retry: look.queue.waiting_retry,
+        waiting_batch: look.queue.waiting_batch,
         held: look.queue.held,
         oldest_age_ms: millis(look.queue.oldest_age.unwrap_or_default()),
     };
@@ -165,7 +168,11 @@ pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
 /// Whether a manifest of so many bytes may come in now.
 pub(crate) async fn fetching(app: &App, coming: u64) -> Result<(), Refusal> {
     let look = app.pulse().look(app.desk()).await?;
-    if depth(&look.fetch) >= app.limits().fetch_depth {
+    let (most, mut waiting) = (app.limits().fetch_depth, depth(&look.fetch));
+    if waiting < most && look.queues.iter().any(|queue| queue.workload.as_str() == Unpack::WORKLOAD) {
+        waiting = waiting.saturating_add(app.desk().still_packed(most - waiting).await?);
+    }
+    if waiting >= most {
         return Err(overloaded("Too many downloads are waiting."));
     }
     app.disk().admit(coming).await

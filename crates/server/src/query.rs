@@ -1,8 +1,13 @@
 //! Words of a question that several lists know. What cannot be meant is refused with the field's name; an empty value is as good
 //! as none.
 
+use std::str::FromStr;
+
+use redrive_api::PageQuery;
 use redrive_model::limits::MAX_PAGE;
 use redrive_model::{Code, Timestamp, WorkloadName};
+use redrive_store::PageRequest;
+use url::form_urlencoded;
 
 use crate::refusal::Refusal;
 
@@ -76,4 +81,62 @@ pub(crate) fn cursor<T: std::str::FromStr>(value: Option<String>) -> Result<Opti
         return Err(Refusal::new(Code::ValidationCursor, text));
     }
     Ok(cursor)
+}
+
+/// The question of a list that knows no other words than which part of it.
+pub(crate) fn page(text: Option<&str>) -> Result<PageQuery, Refusal> {
+    let mut asked = PageQuery::default();
+    for (name, value) in form_urlencoded::parse(text.unwrap_or_default().as_bytes()) {
+        let place = match &*name {
+            "limit" => &mut asked.limit,
+            "cursor" => &mut asked.cursor,
+            _ => {
+                let known = "The query can hold limit and cursor.";
+                return Err(Refusal::new(Code::ValidationUnknownField, known));
+            }
+        };
+        once(place, &name, &value)?;
+    }
+    Ok(asked)
+}
+
+/// One page of rows that are all in memory, in the order of their keys, and the key behind which the next one starts.
+pub(crate) fn cut<T, K>(
+    mut rows: Vec<T>,
+    asked: PageQuery,
+    key: impl Fn(&T) -> K,
+) -> Result<(Vec<T>, Option<String>), Refusal>
+where
+    K: Ord + FromStr + ToString,
+{
+    let limit = PageRequest { limit: limit(asked.limit)?, cursor: None }.rows();
+    let after = cursor::<K>(asked.cursor)?.and_then(|text| text.parse::<K>().ok());
+    rows.sort_by_cached_key(&key);
+    rows.retain(|row| after.as_ref().is_none_or(|after| key(row) > *after));
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| more).map(|row| key(row).to_string());
+    Ok((rows, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_what_is_in_memory_give_each_row_once_in_order() {
+        let rows = || vec![5u32, 3, 9, 1, 7];
+        let part = |limit: &str, cursor: Option<&str>| {
+            let asked = PageQuery { limit: Some(limit.to_owned()), cursor: cursor.map(str::to_owned) };
+            cut(rows(), asked, |row| *row)
+        };
+        assert_eq!(part("2", None).unwrap(), (vec![1, 3], Some("3".to_owned())));
+        assert_eq!(part("2", Some("3")).unwrap(), (vec![5, 7], Some("7".to_owned())));
+        assert_eq!(part("2", Some("7")).unwrap(), (vec![9], None));
+        assert_eq!(part("5", None).unwrap().1, None, "the last page is known as such");
+        // A row that is gone since takes nothing with it.
+        assert_eq!(part("1", Some("4")).unwrap().0, [5]);
+        assert_eq!(part("2", Some("x")).unwrap_err().code(), "VALIDATION_CURSOR");
+        assert_eq!(part("0", None).unwrap_err().code(), "VALIDATION_INVALID_FIELD");
+    }
 }

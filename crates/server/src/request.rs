@@ -3,11 +3,12 @@
 use std::fmt;
 
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rand::Rng;
 
+use crate::operator::Wanted;
 use crate::pages;
 use crate::refusal::Refusal;
 
@@ -44,12 +45,17 @@ pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
     let id = id.to_string();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let reader = pages::wants_page(request.headers(), &path);
+    // An act is not done again by signing in; a page is shown.
+    let wanted = match request.uri().path_and_query() {
+        Some(place) if method == Method::GET => Wanted::of(place.as_str()),
+        Some(_) | None => Wanted::of(""),
+    };
     let mut response = next.run(request).await;
     let viewer = response.extensions_mut().remove::<pages::Viewer>().unwrap_or_default();
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
         tracing::info!(event = "request.refused", request_id = id, %method, path, error_code = refusal.code());
         let refusal = refusal.request_id(&id);
-        let named = if reader { pages::problem(&refusal, viewer) } else { refusal.into_response() };
+        let named = if reader { pages::problem(&refusal, viewer, &wanted) } else { refusal.into_response() };
         // What other layers have added stays: a cookie, a header.
         let (mut parts, old) = (named.into_parts(), response.into_parts().0);
         for (name, value) in &old.headers {

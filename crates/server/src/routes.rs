@@ -305,7 +305,7 @@ mod tests {
             assert!(answer.headers().contains_key("retry-after"), "{method} {path}");
             let refusal = answer.extensions().get::<Refusal>().unwrap();
             let detail = &refusal.problem().detail;
-            assert_eq!(refusal.code(), "SYSTEM_UNAVAILABLE", "{method} {path}");
+            assert_eq!(refusal.code(), "ANSWER_TIMEOUT", "{method} {path}");
             assert!(detail.starts_with("This took too long: ") && !detail.contains("  "), "{detail}");
             if let Clock::Long(advice) = row.clock {
                 assert!(detail.ends_with(advice), "{method} {path}: {detail}");

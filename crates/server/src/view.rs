@@ -69,6 +69,8 @@ fn view(owned: &Owned, pdf: Option<&Pdf>, failure: Option<redrive_store::LastFai
             | Shown::Failed
             | Shown::Cancelled => None,
         },
+        worker: owned.leased_by.filter(|_| owned.for_operator()).map(|worker| worker.to_string()),
+        lease_expires_at: owned.lease_expires_at.filter(|_| owned.for_operator()),
         error,
         last_failure,
         can_download,

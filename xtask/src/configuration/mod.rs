@@ -33,7 +33,7 @@ A variable of the environment that is nearly one of ours is warned about.
 
 | Command | Does |
 |---|---|
-| `redrive config show` | prints each value with its origin (`flag`, `env`, `file` with its line, `default`), secrets masked; `--json` gives one object per line |
+| `redrive config show` | prints each value with its origin (`store`: changed at run time, which wins; `flag`, `env`, `file` with its line, `default`), secrets masked; `--json` gives one object per line |
 | `redrive config check` | says everything that is wrong at once; exit 0 or 2 |
 | `redrive config init` | writes a `redrive.toml` with every setting, commented out; never overwrites one (exit 5) |
 

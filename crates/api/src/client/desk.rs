@@ -4,8 +4,9 @@ use reqwest::Method;
 
 use super::{Client, QUICK, Result, read, with_json};
 use crate::{
-    Because, BreakerDetail, BreakerList, DrainWorker, Group, GroupList, GroupQuery, HoldTarget, Simulate,
-    Simulated, Worker, WorkerList,
+    Because, BreakerDetail, BreakerList, CancelJobs, CancelledJobs, DrainWorker, Group, GroupList,
+    GroupQuery, HoldTarget, MatchingJobs, PageQuery, Simulate, Simulated, TurnList, TurnQuery, WaitingFilter,
+    Worker, WorkerList,
 };
 
 impl Client {
@@ -30,9 +31,10 @@ impl Client {
         self.tell(&["api", "groups", fingerprint, "resolve"], why).await
     }
 
-    /// All breakers, those that are not closed first.
-    pub async fn breakers(&self) -> Result<BreakerList> {
-        self.get(&["api", "breakers"]).await
+    /// One page of breakers, those that are not closed first.
+    pub async fn breakers(&self, wanted: &PageQuery) -> Result<BreakerList> {
+        let request = self.request(Method::GET, &["api", "breakers"]).query(wanted).timeout(QUICK);
+        read(self.send(request).await?).await
     }
 
     /// Holds a target: its jobs wait and lose nothing.
@@ -45,9 +47,29 @@ impl Client {
         self.tell(&["api", "breakers", target, "release"], why).await
     }
 
-    /// All workers that are known, those that live first.
-    pub async fn workers(&self) -> Result<WorkerList> {
-        self.get(&["api", "workers"]).await
+    /// One page of what breakers did, newest first.
+    pub async fn breaker_history(&self, wanted: &TurnQuery) -> Result<TurnList> {
+        let request = self.request(Method::GET, &["api", "breakers", "history"]).query(wanted).timeout(QUICK);
+        read(self.send(request).await?).await
+    }
+
+    /// How many waiting jobs match.
+    pub async fn count_waiting(&self, filter: &WaitingFilter) -> Result<MatchingJobs> {
+        let asked = CancelJobs { filter: filter.clone(), dry_run: true, ..CancelJobs::default() };
+        let request = self.request(Method::POST, &["api", "jobs", "cancel"]);
+        read(self.send(with_json(request, &asked)?).await?).await
+    }
+
+    /// Cancels waiting jobs that match. It takes as long as that takes.
+    pub async fn cancel_waiting(&self, how: &CancelJobs) -> Result<CancelledJobs> {
+        let request = self.request(Method::POST, &["api", "jobs", "cancel"]);
+        read(self.send(with_json(request, how)?).await?).await
+    }
+
+    /// One page of the workers that are known, those that live first.
+    pub async fn workers(&self, wanted: &PageQuery) -> Result<WorkerList> {
+        let request = self.request(Method::GET, &["api", "workers"]).query(wanted).timeout(QUICK);
+        read(self.send(request).await?).await
     }
 
     /// Wants a worker drained, or wants that no longer.

@@ -4,8 +4,8 @@ use reqwest::Method;
 
 use super::{Client, QUICK, Result, read, with_json};
 use crate::{
-    DocumentHistory, DocumentList, DocumentQuery, FailureRecordList, InFlightCleared, IntakeSettings,
-    IntakeStatus, RecordQuery, ReportAsked,
+    ClearInFlight, DocumentHistory, DocumentList, DocumentQuery, FailureRecordList, InFlightCleared,
+    IntakeSettings, IntakeStatus, RecordQuery, ReportAsked,
 };
 
 impl Client {
@@ -20,10 +20,9 @@ impl Client {
         read(self.send(with_json(request, settings)?).await?).await
     }
 
-    /// Gives places back that are taken for nothing.
-    pub async fn clear_in_flight(&self) -> Result<InFlightCleared> {
-        let request = self.request(Method::POST, &["api", "intake", "clear-in-flight"]).timeout(QUICK);
-        read(self.send(request).await?).await
+    /// Gives places back that are taken for nothing, or only counts them.
+    pub async fn clear_in_flight(&self, how: &ClearInFlight) -> Result<InFlightCleared> {
+        self.tell(&["api", "intake", "clear-in-flight"], how).await
     }
 
     /// One page of documents, newest first.

@@ -78,6 +78,12 @@ pub struct Wanted {
     /// Only created at or after this instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Only those that depend on this target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Only those that this worker holds now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     /// At most so many on a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,

@@ -3,10 +3,10 @@
 use reqwest::Method;
 
 use super::{Client, QUICK, Result, read};
-use crate::{Because, Matching, NewReplay, Replay, ReplayList};
+use crate::{Because, Matching, NewReplay, Replay, ReplayList, ReplayQuery};
 
 impl Client {
-    /// How many dead letters a replay would take. Nothing is started, whatever it says.
+    /// How many dead letters a replay would take, and up to which: said with it, exactly these are started. Nothing is started, whatever it says.
     pub async fn count_replay(&self, new: &NewReplay) -> Result<Matching> {
         self.tell(&["api", "replays"], &NewReplay { dry_run: true, ..new.clone() }).await
     }
@@ -16,10 +16,9 @@ impl Client {
         self.tell(&["api", "replays"], &NewReplay { dry_run: false, ..new.clone() }).await
     }
 
-    /// The replays of a workload, or of all, newest first.
-    pub async fn replays(&self, workload: Option<&str>) -> Result<ReplayList> {
-        let request = self.request(Method::GET, &["api", "replays"]);
-        let request = request.query(&workload.map(|name| [("workload", name)])).timeout(QUICK);
+    /// One page of replays, newest first.
+    pub async fn replays(&self, wanted: &ReplayQuery) -> Result<ReplayList> {
+        let request = self.request(Method::GET, &["api", "replays"]).query(wanted).timeout(QUICK);
         read(self.send(request).await?).await
     }
 

@@ -83,6 +83,9 @@ pub(crate) enum Replays {
         /// Only of this workload
         #[arg(long, value_name = "NAME")]
         workload: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
         /// Print one JSON object per replay
         #[arg(long)]
         json: bool,
@@ -116,6 +119,20 @@ pub(crate) enum Breakers {
     /// List the targets that jobs depend on, those in trouble first
     List {
         /// Print one JSON object per target
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: Flags<CLIENT>,
+    },
+    /// List what breakers did, newest first: opened, probed, closed, and what people did with their targets
+    History {
+        /// Only of this target
+        #[arg(value_name = "TARGET")]
+        target: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print one JSON object per turn
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -158,7 +175,10 @@ impl Breakers {
     /// The settings that were given.
     pub(crate) fn flags(&self) -> &Flags<CLIENT> {
         match self {
-            Self::List { flags, .. } | Self::Hold { flags, .. } | Self::Release { flags, .. } => flags,
+            Self::List { flags, .. }
+            | Self::History { flags, .. }
+            | Self::Hold { flags, .. }
+            | Self::Release { flags, .. } => flags,
         }
     }
 }

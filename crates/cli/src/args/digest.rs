@@ -80,6 +80,9 @@ pub(crate) struct One {
     pub(crate) owner: String,
     /// A mail address
     pub(crate) address: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) flags: Flags<CLIENT>,
 }

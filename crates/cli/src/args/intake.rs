@@ -37,6 +37,9 @@ pub(crate) enum Intake {
     },
     /// Give places back that are taken for nothing: documents whose job has ended unheard
     ClearInflight {
+        /// Only say how many
+        #[arg(long)]
+        dry_run: bool,
         /// Print one JSON object
         #[arg(long)]
         json: bool,

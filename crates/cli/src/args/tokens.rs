@@ -41,6 +41,9 @@ pub(crate) enum Tokens {
         /// Why, for the audit trail
         #[arg(long)]
         reason: Option<String>,
+        /// Print one JSON object per token
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         flags: Flags<CLIENT>,
     },

@@ -1,5 +1,6 @@
 //! What commands share that ask a server: a runtime that can be interrupted, several things one after the other, pages.
 
+use redrive_api::PageQuery;
 use redrive_api::client::Client;
 
 use crate::args::Shared;
@@ -42,6 +43,11 @@ pub(super) async fn each(ids: &[String], act: impl AsyncFn(&str) -> Result<(), S
         }
     }
     first.map_or(Ok(()), Err)
+}
+
+/// The words that ask for a page.
+pub(super) fn part(rows: usize, cursor: Option<String>) -> PageQuery {
+    PageQuery { limit: Some(rows.to_string()), cursor }
 }
 
 /// Goes through pages until so many rows were told or there are no more. A page may be empty and not the last.

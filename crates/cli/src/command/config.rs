@@ -3,12 +3,19 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::time::Duration;
+
+use redrive_api::SettingList;
 
 use crate::args::{Config, Shared};
 use crate::exit::{Exit, Stop};
 use crate::say;
 use crate::settings::table::{Kind, SECTIONS, Setting, Use};
-use crate::settings::{self, FILE, Serving, Values, lower, settings};
+use crate::settings::{self, FILE, Place, Serving, StoreUrl, Values, lower, settings};
+use crate::store;
+
+/// A database that has not answered by then is not asked any longer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(shared: &Shared, config: &Config) -> Result<(), Stop> {
     match config {
@@ -19,7 +26,7 @@ pub(crate) fn run(shared: &Shared, config: &Config) -> Result<(), Stop> {
 }
 
 fn show(values: &Values, json: bool) -> Result<(), Stop> {
-    let list = settings::listed(values);
+    let list = in_force(values)?;
     for line in &list.settings {
         if json {
             say::json(line)?;
@@ -38,6 +45,35 @@ fn show(values: &Values, json: bool) -> Result<(), Stop> {
         }
     }
     values.check(Use::MAX)
+}
+
+/// The settings with what somebody changed at run time, as far as there is a database that can be asked.
+#[expect(clippy::print_stderr, reason = "warnings are messages")]
+fn in_force(values: &Values) -> Result<SettingList, Stop> {
+    let list = settings::listed(values);
+    let Some(place) = settings::place(values).ok().filter(may_be_there) else { return Ok(list) };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let asked = async {
+        let store = store::look(&place).await.ok()?;
+        Some(redrive_server::in_force(list.clone(), store.as_ref()).await)
+    };
+    match runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await }) {
+        Ok(Some(kept)) => Ok(kept),
+        Ok(None) | Err(_) => {
+            eprintln!(
+                "redrive: warning: the database cannot be read: what was changed at run time is not shown"
+            );
+            Ok(list)
+        }
+    }
+}
+
+/// Before the first start there is no file, and nothing was changed.
+fn may_be_there(place: &Place) -> bool {
+    match &place.store {
+        StoreUrl::Sqlite(path) => path.exists(),
+        StoreUrl::Postgres(_) => true,
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "warnings are messages")]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redrive_api::client::Client;
-use redrive_api::{DocumentQuery, IntakeDocument, IntakeLook, IntakeSettings, IntakeStatus};
+use redrive_api::{ClearInFlight, DocumentQuery, IntakeDocument, IntakeLook, IntakeSettings, IntakeStatus};
 use redrive_model::JobId;
 use redrive_model::text::one_line_chars;
 
@@ -26,13 +26,7 @@ pub(crate) fn run(shared: &Shared, intake: &Intake) -> Result<(), Stop> {
         Intake::Pause { json, .. } => changed(client, &set(None, Some(true)), *json).await,
         Intake::Resume { json, .. } => changed(client, &set(None, Some(false)), *json).await,
         Intake::Report { document, json, .. } => report(client, document, *json).await,
-        Intake::ClearInflight { json, .. } => {
-            let cleared = client.clear_in_flight().await?;
-            if *json {
-                return say::json(&cleared);
-            }
-            say::line(&format!("{} cleared, {} in flight", cleared.cleared, cleared.in_flight))
-        }
+        Intake::ClearInflight { dry_run, json, .. } => clear(client, *dry_run, *json).await,
     })
 }
 
@@ -51,6 +45,23 @@ async fn changed(client: &Client, settings: &IntakeSettings, json: bool) -> Resu
         IntakeSettings { .. } => "resumed".to_owned(),
     };
     say::line(&words)
+}
+
+/// Counts first, then gives back.
+async fn clear(client: &Client, dry_run: bool, json: bool) -> Result<(), Stop> {
+    let counted = client.clear_in_flight(&ClearInFlight { dry_run: true }).await?;
+    if dry_run {
+        if json {
+            return say::json(&counted);
+        }
+        return say::line(&format!("{} would be cleared, {} in flight", counted.cleared, counted.in_flight));
+    }
+    say::note(&format!("{} of {} in flight are taken for nothing", counted.cleared, counted.in_flight));
+    let cleared = client.clear_in_flight(&ClearInFlight { dry_run: false }).await?;
+    if json {
+        return say::json(&cleared);
+    }
+    say::line(&format!("{} cleared, {} in flight", cleared.cleared, cleared.in_flight))
 }
 
 /// Asks for a report, waits until it is written, and says where it lies.

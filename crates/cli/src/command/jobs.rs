@@ -5,13 +5,30 @@ use redrive_api::{Event, Job};
 use redrive_model::text::one_line_chars;
 
 use super::asking::{ask, each, pages};
+use super::cancelling;
 use crate::args::{Jobs, Shared};
 use crate::exit::{Exit, Stop};
 use crate::say;
 
 pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
+    if let Jobs::Cancel(asked) = jobs {
+        cancelling::check(asked)?;
+    }
     ask(shared, jobs.flags(), async |client| match jobs {
-        Jobs::List { status, code, search, since, workload, batch, members, limit, json, .. } => {
+        Jobs::List {
+            status,
+            code,
+            search,
+            since,
+            workload,
+            target,
+            worker,
+            batch,
+            members,
+            limit,
+            json,
+            ..
+        } => {
             let wanted = Wanted {
                 workload: workload.clone(),
                 batch: batch.clone(),
@@ -20,6 +37,8 @@ pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
                 code: code.clone(),
                 q: search.clone(),
                 since: since.clone(),
+                target: target.clone(),
+                worker: worker.clone(),
                 ..Wanted::default()
             };
             let page = async |rows, cursor| {
@@ -30,7 +49,7 @@ pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
         }
         Jobs::Show { ids, json, .. } => each(ids, async |id| show(&client.job(id).await?, *json)).await,
         Jobs::Retry { ids, json, .. } => each(ids, async |id| row(&client.retry(id).await?, *json)).await,
-        Jobs::Cancel { ids, json, .. } => each(ids, async |id| row(&client.cancel(id).await?, *json)).await,
+        Jobs::Cancel(asked) => cancelling::cancel(client, asked).await,
         Jobs::Watch { ids, json, .. } => watch(client, ids, *json).await,
     })
 }
@@ -115,6 +134,8 @@ fn show(job: &Job, json: bool) -> Result<(), Stop> {
         ("created", job.created_at.to_string()),
         ("started", text(job.started_at.map(|at| at.to_string()))),
         ("finished", text(job.finished_at.map(|at| at.to_string()))),
+        ("worker", text(job.worker.clone())),
+        ("lease ends", text(job.lease_expires_at.map(|at| at.to_string()))),
         ("next try", text(job.retry_after.map(|at| at.to_string()))),
         ("failure", text(job.error.as_ref().map(|error| format!("{}: {}", error.code, error.message)))),
     ];

@@ -3,6 +3,7 @@
 mod asking;
 pub(crate) mod bench;
 pub(crate) mod breakers;
+mod cancelling;
 pub(crate) mod config;
 pub(crate) mod convert;
 pub(crate) mod dead;

@@ -18,11 +18,12 @@ pub(crate) fn run(shared: &Shared, what: &Notifications) -> Result<(), Stop> {
         }
         Notifications::Add(one) => {
             let kept = client.set_notification(&as_said(one, true)).await?;
-            row(&kept, false)
+            row(&kept, one.json)
         }
         Notifications::Remove(one) => {
             let which = WhichNotification { owner: one.owner.clone(), address: one.address.clone() };
-            Ok(client.remove_notification(&which).await?)
+            client.remove_notification(&which).await?;
+            if one.json { say::json(&which) } else { Ok(()) }
         }
         Notifications::Enable(one) | Notifications::Disable(one) => {
             let enabled = matches!(what, Notifications::Enable(_));
@@ -33,7 +34,7 @@ pub(crate) fn run(shared: &Shared, what: &Notifications) -> Result<(), Stop> {
                 return Err(Stop::new(Exit::NotFound, text));
             }
             let kept = client.set_notification(&as_said(one, enabled)).await?;
-            row(&kept, false)
+            row(&kept, one.json)
         }
     })
 }

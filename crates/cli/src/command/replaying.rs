@@ -1,9 +1,7 @@
 //! `redrive dead replay`: single letters at once; many as replays, one for each workload, counted before anything is started.
 
-use std::collections::BTreeSet;
-
 use redrive_api::client::Client;
-use redrive_api::{Because, GroupQuery, NewReplay, Replay, ReplayFilter};
+use redrive_api::{Because, MatchingOf, NewReplay, Replay, ReplayFilter};
 use redrive_model::text::one_line_chars;
 use serde::Serialize;
 
@@ -19,6 +17,9 @@ use crate::say;
 struct Count {
     workload: String,
     matching: u64,
+    /// The newest of them: what dies while the person is asked is not started.
+    #[serde(skip)]
+    upto: Option<i64>,
 }
 
 /// Whoever replays many says which, or that all are meant.
@@ -49,7 +50,8 @@ pub(super) async fn replay(client: &Client, asked: &ReplayDead) -> Result<(), St
     say::note(&format!("{} match", letters(&counts)));
     sure(asked.yes, "Start them again?").await?;
     for one in counts.iter().filter(|one| one.matching > 0) {
-        let started = client.start_replay(&new(asked, &one.workload)).await;
+        let started =
+            client.start_replay(&NewReplay { upto: one.upto, ..new(asked, Some(&one.workload)) }).await;
         let started = started.map_err(|error| Stop::from(error).about(&one.workload))?;
         follow(&started, asked.json)?;
     }
@@ -69,43 +71,31 @@ async fn single(client: &Client, asked: &ReplayDead) -> Result<(), Stop> {
         .await
 }
 
-/// How many match, of which workload. A replay is of one kind of job: where none is said, each that has open letters is asked.
+/// How many match, of which workload. A replay is of one kind of job: where none is said, the server tells of which there are some.
 async fn count(client: &Client, asked: &ReplayDead) -> Result<Vec<Count>, Stop> {
-    let (names, named) = match (&asked.which.workload, &asked.which.group) {
-        (Some(workload), _) => (BTreeSet::from([workload.clone()]), true),
-        (None, Some(group)) => (BTreeSet::from([client.group(group).await?.workload]), true),
-        (None, None) => (with_open(client).await?, false),
+    let workload = match (&asked.which.workload, &asked.which.group) {
+        (Some(workload), _) => Some(workload.clone()),
+        (None, Some(group)) => Some(client.group(group).await?.workload),
+        (None, None) => None,
     };
-    let mut counts = Vec::new();
-    for workload in names {
-        let matching = client.count_replay(&new(asked, &workload)).await?.matching;
-        if named || matching > 0 {
-            counts.push(Count { workload, matching });
-        }
-    }
-    Ok(counts)
+    let found = client.count_replay(&new(asked, workload.as_deref())).await?;
+    Ok(match workload {
+        Some(workload) => vec![Count { workload, matching: found.matching, upto: found.upto }],
+        None => found.workloads.into_iter().map(Count::from).collect(),
+    })
 }
 
-/// The workloads that have open dead letters: groups are few, whatever lies in them.
-async fn with_open(client: &Client) -> Result<BTreeSet<String>, Stop> {
-    let (mut names, mut cursor) = (BTreeSet::new(), None);
-    loop {
-        let wanted =
-            GroupQuery { limit: Some("200".into()), cursor: cursor.clone(), ..GroupQuery::default() };
-        let page = client.groups(&wanted).await?;
-        names.extend(page.groups.into_iter().filter(|group| group.open > 0).map(|group| group.workload));
-        if page.next_cursor.is_none() || page.next_cursor == cursor {
-            return Ok(names);
-        }
-        cursor = page.next_cursor;
+impl From<MatchingOf> for Count {
+    fn from(one: MatchingOf) -> Self {
+        Self { workload: one.workload, matching: one.matching, upto: one.upto }
     }
 }
 
-fn new(asked: &ReplayDead, workload: &str) -> NewReplay {
+fn new(asked: &ReplayDead, workload: Option<&str>) -> NewReplay {
     let which = &asked.which;
     NewReplay {
         filter: ReplayFilter {
-            workload: Some(workload.to_owned()),
+            workload: workload.map(str::to_owned),
             code: which.code.clone(),
             group: which.group.clone(),
             owner: which.owner.clone(),
@@ -116,6 +106,7 @@ fn new(asked: &ReplayDead, workload: &str) -> NewReplay {
             ..ReplayFilter::default()
         },
         dry_run: asked.dry_run,
+        upto: None,
         canary: asked.canary,
         rate_per_sec: asked.rate,
         stop_at_failure_share: asked.stop_share,
@@ -155,7 +146,7 @@ mod tests {
 
     #[test]
     fn counts_are_told_in_words() {
-        let count = |workload: &str, matching| Count { workload: workload.into(), matching };
+        let count = |workload: &str, matching| Count { workload: workload.into(), matching, upto: None };
         assert_eq!(letters(&[]), "0 open dead letters");
         assert_eq!(letters(&[count("fetch", 1)]), "1 open dead letter of fetch");
         let both = [count("convert", 12), count("fetch", 3)];

@@ -1,9 +1,9 @@
 //! `redrive replays`: how replays are, and pausing or ending them.
 
-use redrive_api::{Replay, ReplayFilter};
+use redrive_api::{Replay, ReplayFilter, ReplayQuery};
 use redrive_model::text::one_line_chars;
 
-use super::asking::{ask, each};
+use super::asking::{ask, each, pages};
 use super::groups::why;
 use crate::args::{Replays, Shared};
 use crate::exit::Stop;
@@ -11,11 +11,13 @@ use crate::say;
 
 pub(crate) fn run(shared: &Shared, replays: &Replays) -> Result<(), Stop> {
     ask(shared, replays.flags(), async |client| match replays {
-        Replays::List { workload, json, .. } => {
-            for one in client.replays(workload.as_deref()).await?.replays {
-                row(&one, *json)?;
-            }
-            Ok(())
+        Replays::List { workload, limit, json, .. } => {
+            let page = async |rows: usize, cursor| {
+                let (workload, limit) = (workload.clone(), Some(rows.to_string()));
+                let list = client.replays(&ReplayQuery { workload, limit, cursor }).await?;
+                Ok((list.replays, list.next_cursor))
+            };
+            pages(*limit, page, |replay| row(replay, *json)).await
         }
         Replays::Show(looked) => {
             each(&looked.ids, async |id| show(&client.replay(id).await?, looked.json)).await
@@ -73,7 +75,7 @@ fn show(replay: &Replay, json: bool) -> Result<(), Stop> {
         replay.canary, replay.rate_per_sec, replay.stop_at_failure_share
     );
     let skipped = format!(
-        "{} (a live twin), {} (source gone), {} (changed meanwhile)",
+        "{} (already done by another job), {} (source gone), {} (changed meanwhile)",
         skipped.duplicate, skipped.gone, skipped.changed
     );
     say::facts(&[

@@ -43,6 +43,7 @@ pub(crate) async fn serve(
     sameness::note(&engine, "results", &serving.results).await?;
     sameness::note(&engine, "manifests", &serving.fetching.manifests).await?;
     sameness::note(&engine, "fetched", &serving.fetching.to).await?;
+    sameness::note_fetching(&engine, &serving.fetching).await?;
     if let Some(intaking) = &serving.intaking {
         sameness::note(&engine, "intake", &intaking.place).await?;
     }

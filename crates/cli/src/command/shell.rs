@@ -1,8 +1,9 @@
-//! What is made from the command line itself: completions and the man page; and the API's document.
+//! What is made from the command line itself: completions and the manual; and the API's document.
 
 use std::io::Write;
+use std::path::Path;
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::Args;
@@ -15,11 +16,37 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Stop> {
     Ok(std::io::stdout().write_all(&text)?)
 }
 
-/// `redrive man`.
-pub(crate) fn man() -> Result<(), Stop> {
-    let mut text = Vec::new();
-    clap_mangen::Man::new(Args::command()).render(&mut text)?;
-    Ok(std::io::stdout().write_all(&text)?)
+/// `redrive man`: one page for each command, all of them, because each names its commands' pages.
+pub(crate) fn man(out: Option<&Path>) -> Result<(), Stop> {
+    let mut whole = Args::command().disable_help_subcommand(true);
+    whole.build();
+    let mut pages = Vec::new();
+    gather(whole, &mut pages)?;
+    let Some(folder) = out else {
+        let mut stdout = std::io::stdout().lock();
+        for (_, page) in pages {
+            stdout.write_all(&page)?;
+        }
+        return Ok(());
+    };
+    let failed = |path: &Path, error: std::io::Error| {
+        Stop::new(Exit::Failed, format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    for (name, page) in pages {
+        let path = folder.join(name);
+        std::fs::write(&path, page).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
+/// The page of a command, and then those of its commands.
+fn gather(command: Command, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
+    let below: Vec<Command> = command.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
+    let (man, mut text) = (clap_mangen::Man::new(command), Vec::new());
+    man.render(&mut text)?;
+    pages.push((man.get_filename(), text));
+    below.into_iter().try_for_each(|one| gather(one, pages))
 }
 
 /// `redrive openapi`.

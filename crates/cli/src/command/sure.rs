@@ -10,7 +10,7 @@ pub(super) async fn sure(yes: bool, question: &str) -> Result<(), Stop> {
         return Ok(());
     }
     if !stdin().is_terminal() {
-        let text = "nothing was started, as nobody is at a terminal to be asked: say --yes to start it, --dry-run to only count";
+        let text = "nothing was done, as nobody is at a terminal to be asked: say --yes to do it, --dry-run to only count";
         return Err(Stop::new(Exit::Usage, text));
     }
     ask(question);
@@ -23,7 +23,7 @@ pub(super) async fn sure(yes: bool, question: &str) -> Result<(), Stop> {
     });
     match told.await {
         Ok(true) => Ok(()),
-        Ok(false) | Err(_) => Err(Stop::new(Exit::Failed, "nothing was started, as you wished")),
+        Ok(false) | Err(_) => Err(Stop::new(Exit::Failed, "nothing was done, as you wished")),
     }
 }
 

@@ -29,11 +29,11 @@ pub(crate) fn run(shared: &Shared, what: &Tokens) -> Result<(), Stop> {
             say::note(&format!("token {} is made; it is shown this once: keep it safe", made.of.id));
             say::line(&made.token)
         }
-        Tokens::Revoke { ids, reason, .. } => {
+        Tokens::Revoke { ids, reason, json, .. } => {
             let why = Because { reason: reason.clone() };
             each(ids, async |id| {
                 let token = client.revoke_token(id, &why).await?;
-                row(&token, false)
+                row(&token, *json)
             })
             .await
         }

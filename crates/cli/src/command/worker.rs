@@ -36,6 +36,7 @@ async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Sto
     sameness::check(&wired.engine, "results", &serving.results).await?;
     sameness::check(&wired.engine, "manifests", &serving.fetching.manifests).await?;
     sameness::check(&wired.engine, "fetched", &serving.fetching.to).await?;
+    sameness::check_fetching(&wired.engine, &serving.fetching).await?;
     if let Some(intaking) = &serving.intaking {
         sameness::check(&wired.engine, "intake", &intaking.place).await?;
     }

@@ -3,7 +3,7 @@
 use redrive_api::client::Client;
 use redrive_api::{DrainWorker, Worker};
 
-use super::asking::{ask, each};
+use super::asking::{ask, each, pages, part};
 use crate::args::{Shared, Workers};
 use crate::exit::Stop;
 use crate::say;
@@ -11,10 +11,11 @@ use crate::say;
 pub(crate) fn run(shared: &Shared, workers: &Workers) -> Result<(), Stop> {
     ask(shared, workers.flags(), async |client| match workers {
         Workers::List { json, .. } => {
-            for one in client.workers().await?.workers {
-                row(&one, *json)?;
-            }
-            Ok(())
+            let page = async |rows, cursor| {
+                let list = client.workers(&part(rows, cursor)).await?;
+                Ok((list.workers, list.next_cursor))
+            };
+            pages(usize::MAX, page, |one| row(one, *json)).await
         }
         Workers::Drain { cancel, acted } => {
             let how = DrainWorker { cancel: *cancel, reason: acted.reason.clone() };
@@ -31,12 +32,13 @@ pub(crate) fn run(shared: &Shared, workers: &Workers) -> Result<(), Stop> {
 /// When it is done, and whether somebody is left.
 async fn what_next(client: &Client) -> Result<(), Stop> {
     say::note(
-        "it hears so with its next heartbeat; `redrive workers list` says draining then, and 0 leases when it is done",
+        "it stops taking jobs at its next heartbeat; `redrive workers list` says draining then, and 0 leases when it is done",
     );
-    let workers = client.workers().await?.workers;
+    // Those that live stand on the first page.
+    let workers = client.workers(&part(200, None)).await?.workers;
     if !workers.iter().any(|one| one.state == "alive" && !one.drain_wanted) {
         say::note(
-            "no other worker lives: jobs wait until one does, or until this is taken back with --cancel",
+            "no other worker is running: jobs wait until one is, or until this is taken back with --cancel",
         );
     }
     Ok(())

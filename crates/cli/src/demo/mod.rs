@@ -63,12 +63,12 @@ impl Stage {
 /// Runs until it is told to stop.
 pub(crate) async fn run(scene: &Scene, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
     let stage = Stage { schedule: Schedule::new(scene.speed), began: Instant::now() };
-    let most = max_upload(&Values::only(&[]))?;
+    let most = max_upload(&Values::of_demo(&[]))?;
     let edge = Edge::new(stage.schedule, stage.began, most);
     let around = move |gateway| edge.around(gateway);
     let gateway = builtin::start_behind(http::Settings::default(), most, around, stopped.clone()).await?;
     let origin = origin::serve(stage.clone(), stopped.clone()).await?;
-    let values = Values::only(&settings(scene, &stage.schedule, &gateway));
+    let values = Values::of_demo(&settings(scene, &stage.schedule, &gateway));
     values.check(Use::MAX)?;
     let (up, is_up) = oneshot::channel();
     let serving = serve(&values, |here| drop(up.send(here)), stopped.clone());

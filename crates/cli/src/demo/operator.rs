@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redrive_api::client::{Client, ClientError};
-use redrive_api::{Group, GroupQuery, NewReplay, ReplayFilter};
+use redrive_api::{Group, GroupQuery, NewReplay, PageQuery, ReplayFilter};
 use redrive_model::Code;
 
 use super::{Stage, tell};
@@ -48,7 +48,7 @@ pub(super) async fn watch(stage: &Stage, client: &Client) {
 
 /// How the gateway's breaker is, and how many jobs wait for it.
 async fn breaker(client: &Client) -> Result<Option<(String, u64)>, ClientError> {
-    let list = client.breakers().await?;
+    let list = client.breakers(&PageQuery::default()).await?;
     let gateway = list.breakers.into_iter().find(|one| one.breaker.target == redrive_convert::TARGET);
     Ok(gateway.map(|one| (one.breaker.state, one.breaker.held_jobs)))
 }

@@ -1,4 +1,5 @@
-//! The values in force, each with where it came from: flags > environment > `redrive.toml` > defaults.
+//! The values as they were given, each with where it came from: flags > environment > `redrive.toml` > defaults. What the store keeps stands
+//! above them; whoever can ask it puts that on top (`redrive_server::in_force`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +24,12 @@ use crate::exit::{Exit, Stop};
 pub(crate) enum Origin {
     Flag,
     Environment,
-    File { path: PathBuf, line: usize },
+    File {
+        path: PathBuf,
+        line: usize,
+    },
+    /// `redrive demo` has settings of its own.
+    Demo,
     Default,
 }
 
@@ -34,6 +40,7 @@ impl Origin {
             Self::Flag => "flag",
             Self::Environment => "env",
             Self::File { .. } => "file",
+            Self::Demo => "demo",
             Self::Default => "default",
         }
     }
@@ -42,7 +49,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flag | Self::Environment | Self::Default => f.write_str(self.word()),
+            Self::Flag | Self::Environment | Self::Demo | Self::Default => f.write_str(self.word()),
             Self::File { path, line } => write!(f, "{} line {line}", path.display()),
         }
     }
@@ -78,15 +85,15 @@ impl Values {
         environment: Environment,
         named: Option<&Path>,
     ) -> Self {
-        Self::of(flags, environment, file::read(named))
+        Self::of(flags, Origin::Flag, environment, file::read(named))
     }
 
-    /// These and nothing else: neither the environment nor a file is asked.
-    pub(crate) fn only(given: &[(&'static str, String)]) -> Self {
-        Self::of(given, Environment::default(), file::Read::default())
+    /// The demo's and nothing else: neither the environment nor a file is asked.
+    pub(crate) fn of_demo(given: &[(&'static str, String)]) -> Self {
+        Self::of(given, Origin::Demo, Environment::default(), file::Read::default())
     }
 
-    fn of(flags: &[(&'static str, String)], environment: Environment, read: file::Read) -> Self {
+    fn of(said: &[(&'static str, String)], by: Origin, environment: Environment, read: file::Read) -> Self {
         let mut warnings = Vec::new();
         for (name, _) in &environment.variables {
             if let Some(meant) = near::slip(name) {
@@ -109,8 +116,8 @@ impl Values {
             if let Some(text) = environment.get(name) {
                 take(name, text, Origin::Environment);
             }
-            if let Some((_, text)) = flags.iter().find(|(flag, _)| *flag == name) {
-                take(name, text, Origin::Flag);
+            if let Some((_, text)) = said.iter().find(|(one, _)| *one == name) {
+                take(name, text, by.clone());
             }
         }
         for setting in settings().filter(|setting| setting.used == 0) {
@@ -271,7 +278,7 @@ fn wrong(setting: &Setting, text: &str, origin: &Origin) -> String {
     let from = match origin {
         Origin::Flag => format!("from --{}", super::flags::flag(name)),
         Origin::Environment => "from the environment".to_owned(),
-        Origin::File { .. } | Origin::Default => origin.to_string(),
+        Origin::File { .. } | Origin::Demo | Origin::Default => origin.to_string(),
     };
     format!("{name} is {shown:?} ({from}), but it must be {}", setting.kind.words())
 }
@@ -287,6 +294,12 @@ mod tests {
         let flags: Vec<_> = flags.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
         let variables = environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         Values::gather(&flags, Environment { variables }, Some(&path))
+    }
+
+    #[test]
+    fn what_the_demo_sets_is_said_to_be_the_demos() {
+        let values = Values::of_demo(&[("LISTEN", "127.0.0.1:0".into())]);
+        assert_eq!((values.origin("LISTEN").word(), values.origin("DATA_DIR").word()), ("demo", "default"));
     }
 
     #[test]

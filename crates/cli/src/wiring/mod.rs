@@ -94,7 +94,8 @@ pub(crate) async fn wire(
     if name == "serve" && digests.is_none() {
         digest::forget(&engine).await?;
     }
-    sink::register(&engine, serving.nats.as_ref(), fetch::destinations(fetching)).await?;
+    let pools = fetching.download.pools.clone();
+    sink::register(&engine, serving.nats.as_ref(), fetch::destinations(fetching), pools).await?;
     if name == "serve" && serving.nats.is_none() {
         sink::forget(&engine).await?;
     }

@@ -1,7 +1,9 @@
 //! The sink that tells other systems what happens, where one is set.
 
+use std::sync::Arc;
+
 use redrive_engine::{By, Engine};
-use redrive_fetch::Destinations;
+use redrive_fetch::{Destinations, Pools};
 
 use super::engine_stop;
 use crate::exit::{Exit, Stop};
@@ -10,14 +12,15 @@ use crate::settings::Secret;
 /// The reader's name; `redrive_notify::NATS` is the same.
 const NAME: &str = "notify.nats";
 
-/// Registers the sink when there is an address for it. Letters name the places that there are.
+/// Registers the sink when there is an address for it. Letters name the places and the pools that there are.
 pub(crate) async fn register(
     engine: &Engine,
     url: Option<&Secret>,
     places: Destinations,
+    pools: Arc<Pools>,
 ) -> Result<(), Stop> {
     match url {
-        Some(url) => nats(engine, url.reveal(), places).await,
+        Some(url) => nats(engine, url.reveal(), places, pools).await,
         None => Ok(()),
     }
 }
@@ -38,9 +41,7 @@ pub(crate) async fn forget(engine: &Engine) -> Result<(), Stop> {
 }
 
 #[cfg(feature = "nats")]
-async fn nats(engine: &Engine, url: &str, places: Destinations) -> Result<(), Stop> {
-    use std::sync::Arc;
-
+async fn nats(engine: &Engine, url: &str, places: Destinations, pools: Arc<Pools>) -> Result<(), Stop> {
     use redrive_fetch::wire::{Message, dead_letter};
     use redrive_notify::{Encode, Nats, NatsError, NatsOptions};
 
@@ -48,9 +49,10 @@ async fn nats(engine: &Engine, url: &str, places: Destinations) -> Result<(), St
     let encode: Encode = {
         let (store, places) = (store.clone(), Arc::new(places));
         Arc::new(move |dead, most| {
-            let (store, places) = (store.clone(), places.clone());
+            let (store, places, pools) = (store.clone(), places.clone(), pools.clone());
             Box::pin(async move {
-                Ok(dead_letter(&*store, Some(&places), &dead).await?.within(most).encode_to_vec())
+                let letter = dead_letter(&*store, Some(&places), Some(&pools), &dead).await?;
+                Ok(letter.within(most).encode_to_vec())
             })
         })
     };
@@ -66,7 +68,7 @@ async fn nats(engine: &Engine, url: &str, places: Destinations) -> Result<(), St
 }
 
 #[cfg(not(feature = "nats"))]
-async fn nats(_: &Engine, _: &str, _: Destinations) -> Result<(), Stop> {
+async fn nats(_: &Engine, _: &str, _: Destinations, _: Arc<Pools>) -> Result<(), Stop> {
     let text = "NATS_URL is set, and this program was built without its sink: build it with `--features nats`, or unset it";
     Err(Stop::new(Exit::Usage, text))
 }

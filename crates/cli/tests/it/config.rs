@@ -59,6 +59,18 @@ fn secrets_are_masked_wherever_values_are_printed() {
 }
 
 #[test]
+fn settings_are_shown_also_when_the_database_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.db"), "no database").unwrap();
+    for url in ["sqlite:x.db", "postgres://who:canary@127.0.0.1:1/jobs"] {
+        let (code, shown, said) = run_in(folder.path(), &["config", "show"], &[("DATABASE_URL", url)]);
+        assert_eq!((code, said.lines().count()), (Some(0), 1), "{said}");
+        assert!(said.contains("the database cannot be read") && !said.contains("canary"), "{said}");
+        assert_eq!(line(&shown, "INTAKE_MAX_RETRIES"), "INTAKE_MAX_RETRIES 3 default");
+    }
+}
+
+#[test]
 fn every_line_of_json_has_the_same_fields() {
     let folder = tempfile::tempdir().unwrap();
     let (_, shown, _) = run_in(folder.path(), &["config", "show", "--json"], &[]);

@@ -94,6 +94,7 @@ fn a_replay_is_paused_resumed_and_ended() {
     assert_eq!(paused["paused"], true);
     assert!(table(data, &["replays", "list"])[0].contains("  paused  "));
     refused(data, &["dead", "replay", "--all", "--yes"], 5, &format!("Replay {id} of convert goes on"));
+    assert_eq!(objects(data, &["replays", "show", &id])[0]["paused"], true, "the refused one let it go");
     assert_eq!(objects(data, &["replays", "resume", &id])[0]["paused"], false);
     assert!(table(data, &["replays", "cancel", &id])[0].contains("  cancelled  "));
     server.stop();
@@ -162,6 +163,61 @@ fn targets_are_held_and_let_go() {
     refused(data, &["breakers", "hold", "gateway", "--until", "2020-01-01T00:00:00Z"], 2, "is over already");
     refused(data, &["breakers", "release", "nobody"], 3, "NOT_FOUND");
     assert_eq!(objects(data, &["breakers", "release", "gateway"])[0]["hold"], Value::Null);
+    let turns = objects(data, &["breakers", "history", "gateway"]);
+    let did: Vec<&str> = turns.iter().map(|turn| turn["what"].as_str().unwrap()).collect();
+    assert_eq!(did, ["released", "held"]);
+    let rows = table(data, &["breakers", "history", "--limit", "1"]);
+    assert!(rows.len() == 1 && rows[0].contains("  gateway           released   by operator"), "{rows:?}");
+    assert!(objects(data, &["breakers", "history", "nobody"]).is_empty());
+    server.stop();
+}
+
+#[test]
+fn waiting_jobs_are_cancelled_by_the_many_only_when_that_is_meant_and_after_a_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path();
+    let server = Running::serve(data, &[]);
+    objects(data, &["breakers", "hold", "gateway"]);
+    for n in 0..3 {
+        server.upload(
+            data,
+            &format!("{n}.pdf"),
+            &[redrive_gateway::sample::hello(), vec![b'\n'; n]].concat(),
+        );
+    }
+    wait_for("three to wait", || {
+        (objects(data, &["jobs", "list", "--status", "held"]).len() == 3).then_some(())
+    });
+    refused(data, &["jobs", "cancel"], 2, "--workload");
+    refused(data, &["jobs", "cancel", "--status", "held"], 2, "--workload");
+    refused(data, &["jobs", "cancel", "x", "--workload", "convert"], 2, "--workload");
+    let which = ["jobs", "cancel", "--workload", "convert", "--status", "held,queued"];
+    let counted = objects(data, &[&which[..], &["--dry-run"]].concat()).remove(0);
+    let newest = objects(data, &["jobs", "list", "--status", "held", "--limit", "1"]).remove(0);
+    assert_eq!(counted, json!({"matching": 3, "upto": newest["id"]}));
+    assert_eq!(
+        table(data, &[&which[..], &["--search", "1.pdf", "--dry-run"]].concat()),
+        ["1 job would be cancelled"]
+    );
+    // Nobody is at a terminal here.
+    refused(data, &which, 2, "3 jobs match");
+    refused(data, &which, 2, "--yes");
+    refused(data, &["jobs", "cancel", "--workload", "fetch", "--yes"], 3, "no waiting job matches");
+    refused(
+        data,
+        &["jobs", "cancel", "--workload", "convert", "--status", "failed", "--yes"],
+        2,
+        "filter.status",
+    );
+    assert_eq!(objects(data, &["jobs", "list", "--status", "held"]).len(), 3, "nothing was changed");
+    let named =
+        objects(data, &["jobs", "list", "--search", "0.pdf"]).remove(0)["id"].as_str().unwrap().to_owned();
+    assert_eq!(objects(data, &["jobs", "cancel", &named, "--dry-run"])[0]["status"], "held");
+    let how = ["--yes", "--reason", "a mistake"];
+    assert_eq!(objects(data, &[&which[..], &how].concat()), [json!({"cancelled": 3, "more": false})]);
+    assert_eq!(objects(data, &["jobs", "list", "--status", "cancelled"]).len(), 3);
+    let acts = acts(&server, data);
+    assert_eq!(acts[0]["reason"], "a mistake", "{acts:?}");
     server.stop();
 }
 
@@ -185,7 +241,10 @@ fn a_worker_is_drained_and_comes_back() {
     let worker = wait_for("a worker", || objects(data, &["workers", "list"]).pop());
     let id = worker["id"].as_str().unwrap();
     let (code, out, said) = ask(data, &["workers", "drain", id, "--reason", "replaced"]);
-    assert!(code == Some(0) && out.starts_with(id) && said.contains("no other worker lives"), "{out}{said}");
+    assert!(
+        code == Some(0) && out.starts_with(id) && said.contains("no other worker is running"),
+        "{out}{said}"
+    );
     let is = |state: &str| {
         wait_for(state, || (objects(data, &["workers", "list"])[0]["state"] == state).then_some(()));
     };

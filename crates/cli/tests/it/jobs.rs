@@ -1,5 +1,6 @@
 //! `redrive jobs` and `redrive explain` against a server.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use redrive_gateway::sample::hello;
@@ -134,7 +135,28 @@ fn what_is_made_from_the_program_itself_is_printed() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(run(&["completions", shell]).contains("redrive"), "{shell}");
     }
-    assert!(run(&["man"]).contains(".TH redrive"));
+    let manual = run(&["man"]);
+    assert!(manual.starts_with(".ie") && manual.contains(".TH redrive 1"), "{}", &manual[..200]);
+    let headings = manual.lines().filter(|line| line.starts_with(".TH ")).count();
+    run(&["man", "--out", "pages"]);
+    let pages: BTreeMap<String, String> = std::fs::read_dir(dir.path().join("pages"))
+        .unwrap()
+        .map(|page| page.unwrap())
+        .map(|page| (page.file_name().into_string().unwrap(), std::fs::read_to_string(page.path()).unwrap()))
+        .collect();
+    assert_eq!(pages.len(), headings, "{:?}", pages.keys());
+    // Each page that another one names is there.
+    let mut named = 0;
+    for (name, text) in &pages {
+        for word in
+            text.split_whitespace().filter(|word| word.starts_with("redrive\\-") && word.ends_with("(1)"))
+        {
+            let file = word.replace("\\-", "-").replace("(1)", ".1");
+            assert!(pages.contains_key(&file), "{name} names {word}: {:?}", pages.keys());
+            named += 1;
+        }
+    }
+    assert_eq!(named + 1, headings, "every page but the first is named by one");
     let entry: serde_json::Value = serde_json::from_str(&run(&["explain", "gw_timeout", "--json"])).unwrap();
     assert_eq!(entry["code"], "GW_TIMEOUT");
 }

@@ -41,6 +41,31 @@ fn with_other_files_than_the_servers_it_claims_nothing() {
     assert_eq!(found.stop(), Some(0));
 }
 
+#[test]
+fn without_a_place_or_a_pool_that_manifests_may_name_it_claims_nothing() {
+    let Some(database) = Database::new() else { return };
+    let (dir, also) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let pools = dir.path().join("pools.toml");
+    std::fs::write(&pools, "[proxy_pools]\neu = ['http://me:CANARY@127.0.0.1:9']\n").unwrap();
+    let url = ("DATABASE_URL", database.url.as_str());
+    let places = [url, ("FETCH_TO_ALSO", also.path().to_str().unwrap())];
+    let with_pools =
+        |command| ["--config", pools.to_str().unwrap(), command, "--data-dir", dir.path().to_str().unwrap()];
+    let serve = [&with_pools("serve")[..], &["--listen", "127.0.0.1:0"]].concat();
+    let server = Running::start(&serve, &places);
+    server.said("redrive listening on ");
+    let mut placeless = Running::start(&with_pools("worker"), &[url]);
+    assert_eq!(placeless.ended(), Some(5));
+    assert!(placeless.err().contains("give both the same FETCH_TO_ALSO"), "{}", placeless.err());
+    let mut poolless = worker(dir.path(), &places);
+    assert_eq!(poolless.ended(), Some(5));
+    let said = poolless.err();
+    assert!(said.contains("the proxy pool eu") && !said.contains("CANARY"), "{said}");
+    let found = Running::start(&with_pools("worker"), &places);
+    found.said("redrive worker on Postgres ");
+    assert_eq!((found.stop(), server.stop()), (Some(0), Some(0)));
+}
+
 fn worker(data: &Path, settings: &[(&str, &str)]) -> Running {
     Running::start(&["worker", "--data-dir", data.to_str().unwrap()], settings)
 }

@@ -1,6 +1,6 @@
 //! Every dead letter that matches, oldest first, in one stream. One page is in memory at a time, whatever there is.
 //!
-//! What dies meanwhile is not meant: the newest one is noted first. A store that goes away in the middle cuts the connection, so that
+//! What dies meanwhile is not meant: the newest one that matches is noted first, wherever it is. A store that goes away in the middle cuts the connection, so that
 //! half of it never looks like all of it.
 
 use axum::body::Body;
@@ -30,9 +30,7 @@ pub(super) async fn stream(
     form: Form,
 ) -> Result<Response, Refusal> {
     // A failure before the first byte is an answer like any other.
-    let newest = PageRequest { limit: 1, cursor: None };
-    let all = DeadFilter { state: filter.state, ..DeadFilter::default() };
-    let upto = app.desk().dead_letters(operator, all, newest).await?.rows.first().map(|row| row.offset);
+    let upto = app.desk().matching_dead(operator, filter.clone()).await?.newest;
     let filter = DeadFilter { upto, oldest_first: true, ..filter };
     let first = upto.map(|_| None::<String>);
     let (app, name) = (app.clone(), if form == Form::Protobuf { PROTOBUF } else { NDJSON });

@@ -1,32 +1,71 @@
 //! Targets: how their breakers are, and a person's hold.
 
+use std::fmt;
+use std::str::FromStr;
+
 use axum::Json;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use redrive_api::{Because, BreakerDetail, BreakerList, HoldTarget, Problem, TargetHold};
-use redrive_model::{Code, Target};
+use axum::extract::{Path, RawQuery, State};
+use redrive_api::{Because, BreakerDetail, BreakerList, HoldTarget, PageQuery, Problem, TargetHold};
+use redrive_model::{Code, Target, Timestamp};
 use redrive_store::BreakerRow;
 
 use crate::app::App;
 use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::Operator;
+use crate::query;
 use crate::refusal::Refusal;
 
-/// All breakers, those that are not closed first.
-#[utoipa::path(get, path = "/api/breakers", tag = "operators", responses((status = 200, body = BreakerList)))]
-pub(crate) async fn list(State(app): State<App>, operator: Operator) -> Result<Json<BreakerList>, Refusal> {
-    Ok(Json(BreakerList { breakers: all(&app, operator).await? }))
+/// Breakers, those that are not closed first.
+#[utoipa::path(get, path = "/api/breakers", tag = "operators", params(PageQuery), responses(
+    (status = 200, body = BreakerList),
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    operator: Operator,
+    RawQuery(asked): RawQuery,
+) -> Result<Json<BreakerList>, Refusal> {
+    Ok(Json(page(&app, operator, query::page(asked.as_deref())?).await?))
 }
 
-/// The same, not as an answer.
-pub(crate) async fn all(app: &App, _: Operator) -> Result<Vec<BreakerDetail>, Refusal> {
+/// A page of them: a crawl of many hosts has thousands.
+pub(crate) async fn page(app: &App, _: Operator, asked: PageQuery) -> Result<BreakerList, Refusal> {
     let rows = app.desk().breakers().await?;
-    let shown = app.pulse().fresh(app.desk(), &rows).await?;
-    let mut breakers: Vec<BreakerDetail> =
-        rows.iter().zip(shown).map(|(row, shown)| view(row, shown)).collect();
-    breakers.sort_by_key(|one| (one.breaker.state == "closed", one.breaker.target.clone()));
-    Ok(breakers)
+    let (shown, now) = (app.pulse().fresh(app.desk(), &rows).await?, app.desk().now().await?);
+    let (rows, next_cursor) = query::cut(rows.iter().zip(shown).collect(), asked, |(row, shown)| Cursor {
+        closed: shown.state == "closed",
+        target: row.target.clone(),
+    })?;
+    let breakers = rows.into_iter().map(|(row, shown)| view(row, shown, now)).collect();
+    Ok(BreakerList { breakers, next_cursor })
+}
+
+/// The place of a breaker in the list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Cursor {
+    closed: bool,
+    target: Target,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", u8::from(self.closed), self.target)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (closed, target) = text.split_once('-').ok_or(())?;
+        let closed = match closed {
+            "0" => false,
+            "1" => true,
+            _ => return Err(()),
+        };
+        Ok(Self { closed, target: Target::new(target).map_err(drop)? })
+    }
 }
 
 /// Holds a target: its jobs wait and lose nothing. A target that nobody has called yet can be held too.
@@ -89,7 +128,7 @@ pub(crate) async fn released(
 async fn one(app: &App, operator: Operator, target: &Target) -> Result<BreakerDetail, Refusal> {
     let row = app.desk().breaker(operator, target).await?.ok_or_else(missing)?;
     let shown = app.pulse().fresh(app.desk(), std::slice::from_ref(&row)).await?.pop();
-    Ok(view(&row, shown.ok_or_else(missing)?))
+    Ok(view(&row, shown.ok_or_else(missing)?, app.desk().now().await?))
 }
 
 pub(crate) fn named(target: Result<Path<String>, PathRejection>) -> Result<Target, Refusal> {
@@ -101,17 +140,19 @@ fn missing() -> Refusal {
     Refusal::new(Code::NotFound, "No breaker watches such a target.")
 }
 
-fn view(row: &BreakerRow, breaker: redrive_api::Breaker) -> BreakerDetail {
+/// A hold whose time is over stays in the row until somebody touches it, and is none any more.
+fn view(row: &BreakerRow, breaker: redrive_api::Breaker, now: Timestamp) -> BreakerDetail {
     let of = &row.breaker;
     let few = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     BreakerDetail {
         breaker,
         down_since: of.down.map(|down| down.since),
+        failure_code: of.down.and_then(|down| down.code).map(|code| code.name().to_owned()),
         failed_probes: of.reopened,
         calls: few(of.recent.len()),
         failures: few(of.recent.iter().filter(|(_, failed)| *failed).count()),
-        throttled_until: of.throttled_until,
-        hold: of.hold.as_ref().map(|hold| TargetHold {
+        throttled_until: of.throttled_until.filter(|until| *until > now),
+        hold: of.hold.as_ref().filter(|_| of.is_held(now)).map(|hold| TargetHold {
             by: hold.by.clone(),
             reason: hold.reason.clone(),
             since: hold.since,

@@ -2,16 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use redrive_api::{CancelJobs, CancelledJobs, ListQuery, Matching, Problem, WaitingFilter};
-use redrive_model::{Code, Shown};
-use redrive_store::JobFilter;
+use redrive_api::{CancelAnswer, CancelJobs, CancelledJobs, ListQuery, MatchingJobs, Problem, WaitingFilter};
+use redrive_model::{Code, JobId, Shown};
+use redrive_store::{JobFilter, Matching};
 
 use crate::app::App;
 use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::jobs::filter;
 use crate::operator::Operator;
+use crate::query;
 use crate::refusal::Refusal;
 
 /// The most of one call.
@@ -19,24 +19,30 @@ pub(crate) const MOST: u64 = 100_000;
 
 /// Counts waiting jobs, or cancels them: the newest first, of one kind of job. What runs is left alone.
 #[utoipa::path(post, path = "/api/jobs/cancel", tag = "operators", request_body = CancelJobs, responses(
-    (status = 200, description = "What became of it; with `dry_run` `{matching}`, how many", body = CancelledJobs),
+    (status = 200, description = "What became of it; with `dry_run` `{matching, upto}`, how many and the newest of them", body = CancelAnswer),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "CONFLICT_STATE: the engine's own jobs are not cancelled so", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer, or it was not done within 120 s and goes on without you: a smaller `limit` is answered sooner", body = Problem, content_type = "application/problem+json")))]
+    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer; ANSWER_TIMEOUT: it was not done within 120 s and goes on without you: a smaller `limit` is answered sooner", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(
     State(app): State<App>,
     operator: Operator,
     body: Said,
-) -> Result<Response, Refusal> {
+) -> Result<Json<CancelAnswer>, Refusal> {
     let asked: CancelJobs = body.json()?;
     if asked.dry_run {
-        return Ok(Json(Matching { matching: count(&app, operator, asked.filter).await? }).into_response());
+        let found = count(&app, operator, asked.filter).await?;
+        let upto = found.newest.map(|job| job.to_string());
+        return Ok(Json(CancelAnswer::Counted(MatchingJobs { matching: found.count, upto })));
     }
-    Ok(Json(cancelled(&app, operator, asked).await?).into_response())
+    Ok(Json(CancelAnswer::Cancelled(cancelled(&app, operator, asked).await?)))
 }
 
-/// How many match now.
-pub(crate) async fn count(app: &App, operator: Operator, asked: WaitingFilter) -> Result<u64, Refusal> {
+/// How many match now, and the newest of them.
+pub(crate) async fn count(
+    app: &App,
+    operator: Operator,
+    asked: WaitingFilter,
+) -> Result<Matching<JobId>, Refusal> {
     app.desk().count_waiting(operator, parse(asked)?).await
 }
 
@@ -50,7 +56,9 @@ pub(crate) async fn cancelled(
     if !(1..=MOST).contains(&most) {
         return Err(Refusal::field("limit", "is no number from 1 to 100,000"));
     }
-    let (filter, most) = (parse(asked.filter)?, usize::try_from(most).unwrap_or(0));
+    let upto = |id: String| id.parse::<JobId>().map_err(|_| Refusal::field("upto", "is no id of a job"));
+    let filter = JobFilter { upto: query::given(asked.upto).map(upto).transpose()?, ..parse(asked.filter)? };
+    let most = usize::try_from(most).unwrap_or(0);
     let (desk, reason) = (app.desk().clone(), asked.reason);
     let done = to_its_end(async move { desk.cancel_waiting(operator, filter, most, reason).await }).await?;
     Ok(CancelledJobs { cancelled: done.cancelled, more: done.more })

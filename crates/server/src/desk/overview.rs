@@ -96,12 +96,21 @@ pub(crate) async fn look(app: &App, operator: Operator, window: Window) -> Resul
     let minutes = desk.minutes(operator, since, window.minutes()).await?;
     let (dead, behind) = (desk.dead_counts(operator).await?, desk.uncounted(operator).await?);
     let workers = sum(&workers::all(app, operator).await?);
-    let (paused, groups) = (desk.paused(operator).await?, desk.fresh_groups(operator).await?);
+    let paused = desk.paused(operator).await?;
+    let (groups, more_groups) = desk.fresh_groups(operator).await?;
     let disk = app.disk().look().await?;
     let breakers: Vec<_> = look.breakers.iter().filter(|one| one.state != "closed").cloned().collect();
     let queues = &look.queues;
-    let seen =
-        Seen { at: look.at, workers, queues, breakers: &breakers, groups: &groups, paused: &paused, disk };
+    let seen = Seen {
+        at: look.at,
+        workers,
+        queues,
+        breakers: &breakers,
+        groups: &groups,
+        more_groups,
+        paused: &paused,
+        disk,
+    };
     Ok(Overview {
         at: look.at,
         troubles: troubles::of(&seen, app.limits().queue_age),
@@ -215,6 +224,7 @@ fn depth(queue: &WorkloadQueue) -> WorkloadDepth {
         processing: stats.processing,
         waiting_retry: stats.waiting_retry,
         scheduled: stats.scheduled,
+        waiting_batch: stats.waiting_batch,
         held: stats.held,
         oldest_age_ms: stats.oldest_age.map(millis),
         capped: stats.capped,

@@ -1,14 +1,20 @@
 //! Replays: counted first, then started, watched, paused, ended.
 
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use redrive_api::{Because, Matching, NewReplay, Problem, Replay, ReplayFilter, ReplayList, SkippedLetters};
+use redrive_api::{
+    Because, Matching, MatchingOf, NewReplay, Problem, Replay, ReplayFilter, ReplayList, ReplayQuery,
+    SkippedLetters,
+};
 use redrive_engine as engine;
 use redrive_model::fingerprint::Fingerprint;
-use redrive_model::{Code, Owner, ReplayId, Target, WorkloadName};
+use redrive_model::{Code, JobId, Offset, Owner, ReplayId, Target, WorkloadName};
+use redrive_store::{Matching as Counted, PageRequest};
 use url::form_urlencoded;
 
 use crate::app::App;
@@ -20,7 +26,7 @@ use crate::refusal::Refusal;
 
 /// Counts the dead letters that a replay would take, or starts it. One per workload goes on at a time.
 #[utoipa::path(post, path = "/api/replays", tag = "operators", request_body = NewReplay, responses(
-    (status = 200, description = "With `dry_run`: how many", body = Matching),
+    (status = 200, description = "With `dry_run`: how many, and the newest of them; by kind of job where neither a workload nor a group is said", body = Matching),
     (status = 201, description = "Started", body = Replay),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "NOT_FOUND: nothing matches", body = Problem, content_type = "application/problem+json"),
@@ -32,15 +38,54 @@ pub(crate) async fn start(
 ) -> Result<Response, Refusal> {
     let asked: NewReplay = body.json()?;
     if asked.dry_run {
-        return Ok(Json(Matching { matching: count(&app, operator, asked).await? }).into_response());
+        return Ok(Json(counted(&app, operator, asked).await?).into_response());
     }
     let replay = begin(&app, operator, asked).await?;
     let place = format!("/api/replays/{}", replay.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(replay)).into_response())
 }
 
-/// How many dead letters this would take now.
-pub(crate) async fn count(app: &App, operator: Operator, asked: NewReplay) -> Result<u64, Refusal> {
+/// How many dead letters this would take now; of each kind of job, where none is said.
+async fn counted(app: &App, operator: Operator, asked: NewReplay) -> Result<Matching, Refusal> {
+    let said = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
+    if said(&asked.filter.workload) || said(&asked.filter.group) {
+        let found = count(app, operator, asked).await?;
+        let upto = found.newest.map(|offset| offset.0);
+        return Ok(Matching { matching: found.count, upto, workloads: Vec::new() });
+    }
+    let workloads = of_each(app, operator, &asked).await?;
+    Ok(Matching {
+        matching: workloads.iter().map(|one| one.matching).sum(),
+        upto: workloads.iter().filter_map(|one| one.upto).max(),
+        workloads,
+    })
+}
+
+/// The kinds of job of which something matches, with how many, sorted by name.
+pub(crate) async fn of_each(
+    app: &App,
+    operator: Operator,
+    asked: &NewReplay,
+) -> Result<Vec<MatchingOf>, Refusal> {
+    let counts = app.desk().dead_counts(operator).await?;
+    let names: BTreeSet<WorkloadName> = counts.into_iter().map(|one| one.workload).collect();
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let filter = ReplayFilter { workload: Some(name.to_string()), ..asked.filter.clone() };
+        let one = count(app, operator, NewReplay { filter, ..asked.clone() }).await?;
+        let upto = one.newest.map(|offset| offset.0);
+        found.push(MatchingOf { workload: name.to_string(), matching: one.count, upto });
+    }
+    found.retain(|one| one.matching > 0);
+    Ok(found)
+}
+
+/// How many dead letters this would take now, and the newest of them.
+pub(crate) async fn count(
+    app: &App,
+    operator: Operator,
+    asked: NewReplay,
+) -> Result<Counted<Offset>, Refusal> {
     let new = plan(app, operator, asked).await?;
     app.desk().count_replay(operator, &new.workload, &new.filter).await
 }
@@ -67,6 +112,7 @@ async fn plan(app: &App, operator: Operator, asked: NewReplay) -> Result<engine:
     }
     Ok(engine::NewReplay {
         filter,
+        upto: asked.upto.map(Offset),
         name: query::given(asked.name),
         canary: asked.canary.unwrap_or(usual.canary),
         rate: asked.rate_per_sec.unwrap_or(usual.rate),
@@ -75,8 +121,8 @@ async fn plan(app: &App, operator: Operator, asked: NewReplay) -> Result<engine:
     })
 }
 
-/// The replays of a workload, or of all.
-#[utoipa::path(get, path = "/api/replays", tag = "operators", params(("workload" = Option<String>, Query, description = "Only of this kind of job")), responses(
+/// The replays of a workload, or of all, newest first.
+#[utoipa::path(get, path = "/api/replays", tag = "operators", params(ReplayQuery), responses(
     (status = 200, body = ReplayList),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
@@ -84,23 +130,33 @@ pub(crate) async fn list(
     operator: Operator,
     RawQuery(asked): RawQuery,
 ) -> Result<Json<ReplayList>, Refusal> {
-    let mut workload = None;
-    for (name, value) in form_urlencoded::parse(asked.unwrap_or_default().as_bytes()) {
-        match &*name {
-            "workload" => query::once(&mut workload, &name, &value)?,
-            _ => return Err(Refusal::new(Code::ValidationUnknownField, "The query can hold workload.")),
-        }
-    }
-    Ok(Json(ReplayList { replays: all(&app, operator, query::workload(workload)?.as_ref()).await? }))
+    Ok(Json(page(&app, operator, read(asked.as_deref())?).await?))
 }
 
-/// All that are known, of one kind of job or of every kind.
-pub(crate) async fn all(
-    app: &App,
-    operator: Operator,
-    workload: Option<&WorkloadName>,
-) -> Result<Vec<Replay>, Refusal> {
-    Ok(app.desk().replays(operator, workload).await?.into_iter().map(view).collect())
+/// A page of them.
+pub(crate) async fn page(app: &App, operator: Operator, asked: ReplayQuery) -> Result<ReplayList, Refusal> {
+    let page =
+        PageRequest { limit: query::limit(asked.limit)?, cursor: query::cursor::<JobId>(asked.cursor)? };
+    let workload = query::workload(asked.workload)?;
+    let page = app.desk().replays(operator, workload.as_ref(), page).await?;
+    Ok(ReplayList { replays: page.rows.into_iter().map(view).collect(), next_cursor: page.next })
+}
+
+pub(crate) fn read(text: Option<&str>) -> Result<ReplayQuery, Refusal> {
+    let mut asked = ReplayQuery::default();
+    for (name, value) in form_urlencoded::parse(text.unwrap_or_default().as_bytes()) {
+        let place = match &*name {
+            "workload" => &mut asked.workload,
+            "limit" => &mut asked.limit,
+            "cursor" => &mut asked.cursor,
+            _ => {
+                let known = "The query can hold workload, limit and cursor.";
+                return Err(Refusal::new(Code::ValidationUnknownField, known));
+            }
+        };
+        query::once(place, &name, &value)?;
+    }
+    Ok(asked)
 }
 
 /// How a replay is.

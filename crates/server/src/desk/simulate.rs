@@ -21,7 +21,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 #[utoipa::path(post, path = "/api/simulate", tag = "operators", request_body = Simulate, responses(
     (status = 200, body = Simulated),
     (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer, or it was not done within 120 s and was stopped: ask for a later `since`", body = Problem, content_type = "application/problem+json")))]
+    (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer; ANSWER_TIMEOUT: it was not done within 120 s and was stopped: ask for a later `since`", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn simulate(
     State(app): State<App>,
     operator: Operator,

@@ -28,6 +28,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) breakers: &'a [Breaker],
     /// Causes that nobody has looked at.
     pub(crate) groups: &'a [GroupRow],
+    /// There are more such causes than these.
+    pub(crate) more_groups: bool,
     pub(crate) paused: &'a [String],
     pub(crate) disk: DiskState,
 }
@@ -56,7 +58,7 @@ fn disk(disk: DiskState) -> Option<Trouble> {
             "disk",
             true,
             "/failures/DISK_FULL",
-            "The disk is nearly full, and nothing new is taken.",
+            "The disk is nearly full: no new jobs are accepted.",
         )),
         DiskState::Low => Some(trouble("disk", false, "/failures/DISK_FULL", "The disk is filling up.")),
         DiskState::Enough | DiskState::Unknown => None,
@@ -65,9 +67,9 @@ fn disk(disk: DiskState) -> Option<Trouble> {
 
 fn workers(workers: WorkerSum) -> Option<Trouble> {
     match (workers.alive, workers.draining) {
-        (0, 0) => Some(trouble("no_worker", true, "/workers", "No worker lives: nothing is done.")),
+        (0, 0) => Some(trouble("no_worker", true, "/workers", "No worker is running: no job is processed.")),
         (0, _) => {
-            Some(trouble("no_worker", true, "/workers", "Every worker is draining: nothing new is begun."))
+            Some(trouble("no_worker", true, "/workers", "Every worker is draining: no new job is started."))
         }
         (_, _) => None,
     }
@@ -84,9 +86,25 @@ fn breakers(breakers: &[Breaker], troubles: &mut Vec<Trouble>) {
         let text = format!("{} more targets do not answer well.", shut.len() - MOST);
         troubles.push(trouble("breaker", true, "/breakers", text));
     }
-    for breaker in breakers.iter().filter(|breaker| breaker.state == "held").take(MOST) {
-        let text = format!("{} is held by a person{}.", breaker.target, waiting(breaker.held_jobs));
-        troubles.push(trouble("held", false, "/breakers", text));
+    asked_for(breakers, "throttled", "asked us to wait", troubles);
+    asked_for(breakers, "held", "is held by an operator", troubles);
+}
+
+/// Targets that let nobody pass because somebody wants it so: a person, or they themselves.
+fn asked_for(breakers: &[Breaker], state: &str, how: &str, troubles: &mut Vec<Trouble>) {
+    let all: Vec<_> = breakers.iter().filter(|breaker| breaker.state == state).collect();
+    for breaker in all.iter().take(MOST) {
+        let text = format!("{} {how}{}.", breaker.target, waiting(breaker.held_jobs));
+        troubles.push(trouble(state, false, "/breakers", text));
+    }
+    let (left, jobs) = (all.len().saturating_sub(MOST), all.iter().skip(MOST).map(|one| one.held_jobs).sum());
+    if left > 0 {
+        let how = how.replacen("is ", "are ", 1);
+        let text = match left {
+            1 => format!("1 more target {}{}.", how.replacen("are ", "is ", 1), waiting(jobs)),
+            n => format!("{n} more targets {how}{}.", waiting_for_them(jobs)),
+        };
+        troubles.push(trouble(state, false, "/breakers", text));
     }
 }
 
@@ -95,6 +113,14 @@ fn waiting(jobs: u64) -> String {
         0 => String::new(),
         1 => "; 1 job waits for it".to_owned(),
         n => format!("; {n} jobs wait for it"),
+    }
+}
+
+fn waiting_for_them(jobs: u64) -> String {
+    match jobs {
+        0 => String::new(),
+        1 => "; 1 job waits for them".to_owned(),
+        n => format!("; {n} jobs wait for them"),
     }
 }
 
@@ -138,15 +164,25 @@ fn groups(seen: &Seen<'_>, troubles: &mut Vec<Trouble>) {
     }
     if growing.len() > MOST {
         let text = format!("{} more causes of failure are growing.", growing.len() - MOST);
-        troubles.push(trouble("group", true, "/dead?state=new", text));
+        // Of either state, and last seen first.
+        troubles.push(trouble("group", true, "/dead", text));
     }
-    let unseen = seen.groups.iter().filter(|group| !lately(group) && group.open > 0).count();
-    if unseen > 0 {
-        let text = match unseen {
-            1 => "1 cause of failure waits for somebody to look at it.".to_owned(),
-            n => format!("{n} causes of failure wait for somebody to look at them."),
+    for (state, href, what) in [
+        (GroupState::New, "/dead?state=new", "not looked at yet"),
+        (GroupState::Regressed, "/dead?state=regressed", "back after it was marked as fixed"),
+    ] {
+        let unseen =
+            seen.groups.iter().filter(|group| !lately(group) && group.open > 0 && group.state == state);
+        let text = match (unseen.count(), seen.more_groups) {
+            (0, _) => continue,
+            (1, false) => format!("1 cause of failure is {what}."),
+            (n, false) => format!("{n} causes of failure are {}.", what.replace("it was", "they were")),
+            // Not all were counted.
+            (n, true) => {
+                format!("{n} and more causes of failure are {}.", what.replace("it was", "they were"))
+            }
         };
-        troubles.push(trouble("group", false, "/dead?state=new", text));
+        troubles.push(trouble("group", false, href, text));
     }
 }
 
@@ -157,10 +193,12 @@ fn counted(n: u64, one: &str, many: &str) -> String {
 fn paused(paused: &[String], troubles: &mut Vec<Trouble>) {
     for name in paused {
         let text = match name.as_str() {
-            "" => "Everything is paused by a person.".to_owned(),
-            name => format!("{name} is paused by a person."),
+            "" => "Everything is paused by an operator.".to_owned(),
+            name => format!("{name} is paused by an operator."),
         };
-        troubles.push(trouble("paused", false, "/audit", text));
+        // Where the pause can be ended.
+        let href = if name == "intake" { "/intake" } else { "/workers#paused" };
+        troubles.push(trouble("paused", false, href, text));
     }
 }
 
@@ -181,7 +219,8 @@ mod tests {
     fn well() -> Seen<'static> {
         let workers = WorkerSum { alive: 1, ..WorkerSum::default() };
         let (queues, breakers, groups, paused) = (&[][..], &[][..], &[][..], &[][..]);
-        Seen { at: at(), workers, queues, breakers, groups, paused, disk: DiskState::Enough }
+        let (more_groups, disk) = (false, DiskState::Enough);
+        Seen { at: at(), workers, queues, breakers, groups, more_groups, paused, disk }
     }
 
     fn told(seen: &Seen<'_>) -> Vec<(String, bool, String)> {
@@ -254,7 +293,7 @@ mod tests {
             ("disk", false, "/failures/DISK_FULL"),
             ("held", false, "/breakers"),
             ("group", false, "/dead?state=new"),
-            ("paused", false, "/audit"),
+            ("paused", false, "/workers#paused"),
         ];
         let told = told(&seen);
         let told: Vec<_> =
@@ -270,7 +309,7 @@ mod tests {
         assert_eq!(told(&Seen { queues: &stuck, ..well() }).len(), 1);
         let (paused, queues) = ([String::new()], [queue("convert", 9_000, 0)]);
         let told = told(&Seen { queues: &queues, paused: &paused, ..well() });
-        assert_eq!(told, [("paused".into(), false, "/audit".into())]);
+        assert_eq!(told, [("paused".into(), false, "/workers#paused".into())]);
     }
 
     #[test]
@@ -281,6 +320,37 @@ mod tests {
         assert_eq!(texts[0], "gateway does not answer well; 2 jobs wait for it.");
         assert_eq!(texts[3], "2 more targets do not answer well.");
         assert_eq!(texts.len(), 4);
+    }
+
+    #[test]
+    fn held_and_throttled_targets_are_told_and_summed_up() {
+        let mut breakers: Vec<_> = (0..5).map(|_| breaker("held")).collect();
+        breakers.push(breaker("throttled"));
+        let told: Vec<_> = of(&Seen { breakers: &breakers, ..well() }, DAY);
+        let texts: Vec<&str> = told.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts[0], "gateway asked us to wait; 2 jobs wait for it.");
+        assert_eq!(texts[1], "gateway is held by an operator; 2 jobs wait for it.");
+        assert_eq!(texts[4..], ["2 more targets are held by an operator; 4 jobs wait for them."]);
+        assert!(told.iter().all(|one| !one.urgent));
+        breakers.remove(0);
+        let texts = of(&Seen { breakers: &breakers, ..well() }, DAY);
+        assert_eq!(texts[4].text, "1 more target is held by an operator; 2 jobs wait for it.");
+    }
+
+    #[test]
+    fn causes_that_wait_are_told_by_where_they_are_and_a_count_that_stopped_says_so() {
+        let old = |n: u64, state| (0..n).map(move |n| group(4_000 + n, state, 1));
+        let groups: Vec<_> = old(50, GroupState::New).chain(old(1, GroupState::Regressed)).collect();
+        let told = |more_groups| {
+            let all = of(&Seen { groups: &groups, more_groups, ..well() }, DAY);
+            all.into_iter().map(|one| (one.href, one.text)).collect::<Vec<_>>()
+        };
+        let expected = [
+            ("/dead?state=new", "50 causes of failure are not looked at yet."),
+            ("/dead?state=regressed", "1 cause of failure is back after it was marked as fixed."),
+        ];
+        assert_eq!(told(false), expected.map(|(href, text)| (href.to_owned(), text.to_owned())));
+        assert_eq!(told(true)[0].1, "50 and more causes of failure are not looked at yet.");
     }
 
     #[test]

@@ -13,9 +13,10 @@ use redrive_model::Code;
 use super::shape;
 use crate::app::App;
 use crate::deadline::to_its_end;
+use crate::rates::too_often;
 use crate::refusal::Refusal;
 use crate::session::Guest;
-use crate::upload::{admit_manifest, announced, idempotency_key};
+use crate::upload::{admit_manifest, admit_received, announced, idempotency_key};
 
 /// Takes a manifest and makes a batch of it.
 #[utoipa::path(post, path = "/api/fetch", tag = "fetch",
@@ -51,8 +52,13 @@ pub(crate) async fn post(
     let place = admit_manifest(&app, &guest, announced.unwrap_or(0)).await?;
     let body = body.into_data_stream();
     let received = manifests.receive(body, shape, &Handing::default()).await.map_err(refused)?;
+    if announced.is_none() && !guest.is_operator() {
+        // It was not charged before.
+        app.meters().bytes.take(guest.owner(), received.encoded_bytes() as f64).map_err(too_often)?;
+    }
     let accepted = to_its_end(async move {
         let session = guest.keep(&app).await?;
+        let _turn = admit_received(&app, &session).await?;
         let accepted = app.desk().hand_in_manifest(&session, received, key).await.map_err(refused)?;
         drop(place);
         tracing::info!(event = "fetch.accepted", batch = %accepted.batch, resources = accepted.resource_count, replayed = accepted.replayed);
@@ -86,7 +92,7 @@ pub(crate) fn refused(error: AcceptError<axum::Error>) -> Refusal {
                 "{}",
                 failure.message
             );
-            let text = "The manifest was not accepted, also after three tries. Send it again in a moment, with the same Idempotency-Key.";
+            let text = "Storage or store did not answer, also after three tries. Send the manifest again in a moment, with the same Idempotency-Key: it is accepted once.";
             Refusal::new(failure.code, text)
         }
     }

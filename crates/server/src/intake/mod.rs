@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use redrive_api::{FailureRecordList, InFlightCleared, IntakeSettings, IntakeStatus, Problem, RecordQuery};
+use redrive_api::{
+    ClearInFlight, FailureRecordList, InFlightCleared, IntakeSettings, IntakeStatus, Problem, RecordQuery,
+};
 use redrive_blob::Blobs;
 use redrive_model::Code;
 use redrive_store::intake::{IntakeStore, MOST_RETRIES};
@@ -76,14 +78,22 @@ pub(crate) fn checked(wanted: IntakeSettings) -> Result<IntakeSettings, Refusal>
 
 /// Documents that count as in work though their job has ended or is gone no longer do. Their PDFs stay where they are; what lies in
 /// `pdf/` and is nobody's goes back to `queue/` by itself.
-#[utoipa::path(post, path = "/api/intake/clear-in-flight", tag = "operators", responses(
+#[utoipa::path(post, path = "/api/intake/clear-in-flight", tag = "operators", request_body = Option<ClearInFlight>, responses(
     (status = 200, body = InFlightCleared),
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn clear(
     State(app): State<App>,
     operator: Operator,
+    body: Said,
 ) -> Result<Json<InFlightCleared>, Refusal> {
-    Ok(Json(app.desk().clear_in_flight(operator).await?))
+    let ClearInFlight { dry_run } = body.json()?;
+    let desk = app.desk();
+    Ok(Json(if dry_run {
+        desk.count_in_flight(operator).await?
+    } else {
+        desk.clear_in_flight(operator).await?
+    }))
 }
 
 /// Failed runs of PDFs, newest first.

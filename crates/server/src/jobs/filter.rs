@@ -1,14 +1,13 @@
 //! The question of a list, checked: what cannot be meant is refused with the field's name.
 
 use redrive_api::ListQuery;
-use redrive_engine::Input;
-use redrive_fetch::Resource;
 use redrive_model::limits::MAX_NAME_BYTES;
-use redrive_model::{BatchId, Code, JobId, Shown};
+use redrive_model::{BatchId, Code, JobId, Shown, Target, WorkerId};
 use redrive_store::{JobFilter, PageRequest};
 
 use url::form_urlencoded;
 
+use crate::own::is_of_batches;
 use crate::query;
 use crate::refusal::Refusal;
 
@@ -24,6 +23,8 @@ pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refu
             "code" => &mut asked.code,
             "q" => &mut asked.q,
             "since" => &mut asked.since,
+            "target" => &mut asked.target,
+            "worker" => &mut asked.worker,
             "limit" => &mut asked.limit,
             "cursor" => &mut asked.cursor,
             _ => return Err(Refusal::new(Code::ValidationUnknownField, unknown)),
@@ -52,14 +53,22 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
     let batch = query::given(query.batch)
         .map(|id| id.parse::<BatchId>().map_err(|_| Refusal::field("batch", "is no id of a batch")))
         .transpose()?;
+    let target = query::given(query.target)
+        .map(|name| Target::new(name).map_err(|_| Refusal::field("target", "is no name of a target")))
+        .transpose()?;
+    let worker = query::given(query.worker)
+        .map(|id| id.parse::<WorkerId>().map_err(|_| Refusal::field("worker", "is no id of a worker")))
+        .transpose()?;
     let text = query::given(query.q);
     if text.as_ref().is_some_and(|text| text.len() > MAX_NAME_BYTES) {
         return Err(Refusal::field("q", "at most 255 bytes"));
     }
     let workload = query::workload(query.workload)?;
     let members = batch.is_some()
+        || worker.is_some()
+        || target.is_some()
         || query::flag("members", query.members)?
-        || workload.as_ref().is_some_and(|workload| workload.as_str() == Resource::WORKLOAD)
+        || workload.as_ref().is_some_and(is_of_batches)
         || text.as_ref().is_some_and(|text| text.parse::<JobId>().is_ok());
     let filter = JobFilter {
         workload,
@@ -68,6 +77,8 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
         shown: states(query.status.as_deref().unwrap_or_default())?,
         code: query::code(query.code)?,
         since: query::day_or_instant("since", query.since)?,
+        target,
+        worker,
         text,
         ..JobFilter::default()
     };
@@ -108,6 +119,8 @@ mod tests {
             query(|q| q.workload = Some("A B".into())),
             query(|q| q.q = Some("x".repeat(256))),
             query(|q| q.members = Some("perhaps".into())),
+            query(|q| q.worker = Some("somebody".into())),
+            query(|q| q.target = Some("no name".into())),
         ] {
             assert!(bad.is_err_and(|refusal| refusal.code().starts_with("VALIDATION_")));
         }
@@ -123,8 +136,12 @@ mod tests {
             ("members=false", true),
             ("members=true", false),
             ("workload=fetch", false),
+            ("workload=intake.part", false),
+            ("workload=intake", true),
             (&format!("batch={id}"), false),
             (&format!("q={id}"), false),
+            ("target=host:a.example:443&status=held", false),
+            (&format!("worker={id}"), false),
         ] {
             let (filter, _) = parse(read(Some(asked), "").unwrap()).unwrap();
             assert_eq!(filter.single, single, "{asked}");

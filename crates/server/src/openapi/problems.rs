@@ -37,7 +37,8 @@ fn follow(costs: &Costs, operation: &Value) -> Vec<(&'static str, &'static str)>
             found.push(("401", "AUTH_REQUIRED: an operator's token that is wrong"));
         }
         found.push(("500", "SYSTEM_INTERNAL: a fault of ours"));
-        found.push(("503", "SYSTEM_UNAVAILABLE: the database does not answer, or not in time"));
+        found.push(("503", "SYSTEM_UNAVAILABLE: the database does not answer"));
+        found.push(("503", "ANSWER_TIMEOUT: the answer took longer than it may"));
     }
     if !costs.info.method.is_safe() {
         found.push(("403", "AUTH_CROSS_SITE: a browser sent it from another site"));
@@ -202,6 +203,7 @@ mod tests {
         assert!(
             has("get /api/status", "401", "AUTH_REQUIRED")
                 && has("get /api/status", "503", "SYSTEM_UNAVAILABLE")
+                && has("get /api/status", "503", "ANSWER_TIMEOUT")
         );
         assert!(
             !has("get /healthz", "429", "RATE_LIMITED") && !has("get /api/jobs", "403", "AUTH_CROSS_SITE")

@@ -8,6 +8,7 @@
 
 pub(crate) mod sign_in;
 mod token;
+mod wanted;
 mod who;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 
 pub(crate) use sign_in::{enter, leave, page};
 pub(crate) use token::{Fresh, Hash, Sent, fresh_token};
+pub(crate) use wanted::Wanted;
 pub(crate) use who::{Operator, bearer, needed, signed_in_with, too_small};
 
 use crate::session::Secret;

@@ -81,6 +81,11 @@ impl Desk {
         Ok(self.own_live(session).await?.len())
     }
 
+    /// How many resources were accepted and are no jobs yet; nobody counts on when there are enough.
+    pub(crate) async fn still_packed(&self, enough: u64) -> Result<u64, Refusal> {
+        Ok(self.manifests()?.still_packed(enough).await?)
+    }
+
     /// Stops every batch of this session that has not ended.
     pub(crate) async fn cancel_batches(&self, session: &Session) -> Result<(), Refusal> {
         let Ok(manifests) = self.manifests() else { return Ok(()) };

@@ -3,11 +3,12 @@
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_fetch::wire::{DeadLetterTask, dead_letter};
 use redrive_model::Offset;
-use redrive_store::{DeadFilter, DeadRow, Page, PageRequest};
+use redrive_store::{DeadFilter, DeadRow, Matching, Page, PageRequest};
 
 use super::Desk;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
+use crate::session::Session;
 
 /// Letters that are looked up at once.
 const AT_ONCE: usize = 8;
@@ -23,9 +24,23 @@ impl Desk {
         Ok(self.engine.store().dead_letters(filter, page).await?)
     }
 
+    /// How many match, and the newest of them.
+    pub(crate) async fn matching_dead(
+        &self,
+        _: Operator,
+        filter: DeadFilter,
+    ) -> Result<Matching<Offset>, Refusal> {
+        Ok(self.engine.store().matching_dead(filter).await?)
+    }
+
     /// How many match.
     pub(crate) async fn count_dead(&self, _: Operator, filter: DeadFilter) -> Result<u64, Refusal> {
         Ok(self.engine.store().count_dead(filter).await?)
+    }
+
+    /// How many match, for a page that is an operator's or not; of others nothing is told.
+    pub(crate) async fn count_letters(&self, session: &Session, filter: DeadFilter) -> Result<u64, Refusal> {
+        if session.is_operator() { Ok(self.engine.store().count_dead(filter).await?) } else { Ok(0) }
     }
 
     /// One of them.
@@ -43,7 +58,8 @@ impl Desk {
         let letters = stream::iter(rows.iter().cloned()).map(|row| {
             let store = store.clone();
             let places = self.fetch.as_ref().map(|fetch| &fetch.manifests.options().destinations);
-            async move { dead_letter(&*store, places, &row).await }
+            let pools = self.fetch.as_ref().map(|fetch| &*fetch.pools);
+            async move { dead_letter(&*store, places, pools, &row).await }
         });
         Ok(letters.buffered(AT_ONCE).try_collect().await?)
     }

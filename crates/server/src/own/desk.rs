@@ -1,12 +1,14 @@
 //! What operators ask and do. Every act leaves its line in the audit trail, under the name by which the door knows them, with their scope and the id of
 //! the request ([`Operator::by`]).
 
+use redrive_api::SettingList;
 use redrive_engine::{BulkCancelled, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::{
-    ActRow, Acted, BreakerRow, GroupFilter, GroupRow, JobFilter, Page, PageRequest, TurnRow, WorkerRow,
+    ActFilter, ActRow, Acted, BreakerRow, GroupFilter, GroupRow, JobFilter, Matching, Page, PageRequest,
+    TurnRow, WorkerRow,
 };
 
 use super::Desk;
@@ -15,6 +17,11 @@ use crate::operator::Operator;
 use crate::refusal::Refusal;
 
 impl Desk {
+    /// The settings with what was changed at run time.
+    pub(crate) async fn in_force(&self, _: Operator, list: SettingList) -> SettingList {
+        crate::settings::in_force(list, self.engine.store().as_ref()).await
+    }
+
     // --- dead letters ------------------------------------------------------------------------------------------
 
     /// Starts the job of a dead letter again.
@@ -43,7 +50,11 @@ impl Desk {
 
     // --- many jobs ---------------------------------------------------------------------------------------------
 
-    pub(crate) async fn count_waiting(&self, _: Operator, filter: JobFilter) -> Result<u64, Refusal> {
+    pub(crate) async fn count_waiting(
+        &self,
+        _: Operator,
+        filter: JobFilter,
+    ) -> Result<Matching<JobId>, Refusal> {
         Ok(self.engine.count_waiting(filter).await?)
     }
 
@@ -64,7 +75,7 @@ impl Desk {
         _: Operator,
         workload: &WorkloadName,
         filter: &ReplayFilter,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<Matching<Offset>, Refusal> {
         Ok(self.engine.count_replay(workload, filter).await?)
     }
 
@@ -85,8 +96,9 @@ impl Desk {
         &self,
         _: Operator,
         workload: Option<&WorkloadName>,
-    ) -> Result<Vec<Replay>, Refusal> {
-        Ok(self.engine.replays(workload).await?)
+        page: PageRequest,
+    ) -> Result<Page<Replay>, Refusal> {
+        Ok(self.engine.replays(workload, page).await?)
     }
 
     pub(crate) async fn turn_replay(
@@ -193,8 +205,13 @@ impl Desk {
 
     // --- the past ----------------------------------------------------------------------------------------------
 
-    pub(crate) async fn acts(&self, _: Operator, page: PageRequest) -> Result<Page<ActRow>, Refusal> {
-        Ok(self.engine.store().acts(page).await?)
+    pub(crate) async fn acts(
+        &self,
+        _: Operator,
+        filter: ActFilter,
+        page: PageRequest,
+    ) -> Result<Page<ActRow>, Refusal> {
+        Ok(self.engine.store().acts(filter, page).await?)
     }
 
     pub(crate) async fn simulate(

@@ -94,12 +94,20 @@ impl Desk {
         Ok(())
     }
 
+    /// How many rows count though nothing is done for them any more.
+    pub(crate) async fn count_in_flight(&self, _: Operator) -> Result<InFlightCleared, Refusal> {
+        let parts = self.intake()?;
+        let cleared = self.dead_rows(parts, false).await?;
+        let (in_flight, _) = self.in_flight(parts).await?;
+        Ok(InFlightCleared { cleared, in_flight })
+    }
+
     /// Rows that count though nothing is done for them any more are ended as their jobs were.
     pub(crate) async fn clear_in_flight(&self, operator: Operator) -> Result<InFlightCleared, Refusal> {
         let parts = self.intake()?;
         let act = async {
             let before = parts.store.live_documents(&parts.root).await?;
-            let cleared = self.end_dead_rows(parts).await?;
+            let cleared = self.dead_rows(parts, true).await?;
             Ok((cleared, before, parts.store.live_documents(&parts.root).await?))
         };
         let words = |(cleared, before, after): &(u64, u64, u64)| {
@@ -112,8 +120,8 @@ impl Desk {
         Ok(InFlightCleared { cleared, in_flight })
     }
 
-    /// Ends the rows whose jobs have ended. Answers how many there were.
-    async fn end_dead_rows(&self, parts: &IntakeParts) -> redrive_store::Result<u64> {
+    /// How many rows' jobs have ended; such a row is ended with them where that is wanted.
+    async fn dead_rows(&self, parts: &IntakeParts, end: bool) -> redrive_store::Result<u64> {
         let filter = DocumentFilter {
             root: parts.root.clone(),
             stages: vec![Stage::Waiting, Stage::Processing],
@@ -129,9 +137,9 @@ impl Desk {
                     Some(State::Complete) => Stage::Done,
                     Some(State::Queued | State::Processing) => continue,
                 };
-                let token = LeaseToken(i64::MAX);
-                let change = DocumentChange::stage(stage);
-                cleared += u64::from(parts.store.change_document(row.id, token, change).await?);
+                let (token, change) = (LeaseToken(i64::MAX), DocumentChange::stage(stage));
+                let counts = !end || parts.store.change_document(row.id, token, change).await?;
+                cleared += u64::from(counts);
             }
             cursor = page.next;
             if cursor.is_none() {

@@ -32,6 +32,11 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::view::attempts_know;
 
+/// Whether every job of this kind is a member of a batch, and shown with that: downloads, and ranges of a document's pages.
+pub(crate) fn is_of_batches(workload: &WorkloadName) -> bool {
+    [Resource::WORKLOAD, redrive_intake::Part::WORKLOAD].contains(&workload.as_str())
+}
+
 /// What handlers may ask of the engine.
 #[derive(Clone)]
 pub(crate) struct Desk {
@@ -88,9 +93,23 @@ impl Desk {
             return self.page(session, filter, page).await;
         }
         if !session.is_operator() {
+            // Who runs what, and what it depends on, is the operators' business.
+            for (name, asked) in [("worker", filter.worker.is_some()), ("target", filter.target.is_some())] {
+                if asked {
+                    return Err(Refusal::field(name, "is for operators"));
+                }
+            }
             return self.list_own(session, filter, page).await;
         }
-        let chores_too = filter.workload.is_some();
+        let chores_too = filter.workload.is_some() || filter.worker.is_some();
+        // Among millions of others they are found by what they are.
+        if filter.workload.as_ref().is_some_and(|workload| self.engine.is_chore(workload)) {
+            let chores = JobFilter { chore: true, ..filter.clone() };
+            let found = self.page(session, chores, page.clone()).await?;
+            if !found.jobs.is_empty() {
+                return Ok(found);
+            }
+        }
         let mut page = self.page(session, filter, page).await?;
         page.jobs.retain(|job| chores_too || !self.engine.is_chore(&job.workload));
         Ok(page)
@@ -131,13 +150,13 @@ impl Desk {
         Ok(self.engine.store().owner_counts(session.owner()).await?)
     }
 
-    /// How many jobs there are, without the engine's own. Every download is a member of a batch, and nothing else is.
+    /// How many jobs there are, without the engine's own. Every job of some kinds is a member of a batch, and no other is.
     async fn all_counts(&self, members: bool) -> Result<Vec<ShownCount>, Refusal> {
-        let (lanes, (fetch, other)) = (self.lanes().await?, self.queues().await?);
-        let queue: QueueStats = [other].into_iter().chain(members.then_some(fetch)).sum();
-        let counted = |workload: &WorkloadName| {
-            !self.is_own(workload) && (members || workload.as_str() != Resource::WORKLOAD)
-        };
+        let (lanes, queues) = (self.lanes().await?, self.workload_queues().await?);
+        let counted =
+            |workload: &WorkloadName| !self.is_own(workload) && (members || !is_of_batches(workload));
+        let queue: QueueStats =
+            queues.iter().filter(|queue| counted(&queue.workload)).map(|queue| queue.stats).sum();
         let ended = |state: State| {
             let of = lanes.states.iter().filter(|count| count.state == state);
             of.filter(|count| counted(&count.workload)).map(|count| count.jobs).sum()
@@ -146,6 +165,7 @@ impl Desk {
             (Shown::Queued, queue.ready),
             (Shown::Scheduled, queue.scheduled),
             (Shown::WaitingRetry, queue.waiting_retry),
+            (Shown::WaitingBatch, queue.waiting_batch),
             (Shown::Held, queue.held),
             (Shown::Processing, queue.processing),
             (Shown::Complete, ended(State::Complete)),
@@ -243,11 +263,6 @@ impl Desk {
     /// The queue, without the engine's own jobs.
     pub(crate) async fn queue(&self) -> Result<QueueStats, Refusal> {
         Ok(self.engine.queues().await?.iter().map(|queue| queue.stats).sum())
-    }
-
-    /// The queue of downloads, and that of everything else but the engine's own jobs.
-    pub(crate) async fn queues(&self) -> Result<(QueueStats, QueueStats), Refusal> {
-        Ok(Self::apart(&self.workload_queues().await?))
     }
 
     /// The queue of each workload but the engine's own.

@@ -40,18 +40,19 @@ impl Desk {
         Ok(counts)
     }
 
-    /// Causes that nobody has looked at yet, or that came back; last seen first.
-    pub(crate) async fn fresh_groups(&self, _: Operator) -> Result<Vec<GroupRow>, Refusal> {
-        let mut groups = Vec::new();
+    /// Causes that nobody has looked at yet, or that came back, last seen first; and whether there are more of them.
+    pub(crate) async fn fresh_groups(&self, _: Operator) -> Result<(Vec<GroupRow>, bool), Refusal> {
+        let (mut groups, mut more) = (Vec::new(), false);
         for state in [GroupState::New, GroupState::Regressed] {
             let filter = GroupFilter { state: Some(state), ..GroupFilter::default() };
-            groups.extend(
-                self.engine.store().groups(filter, PageRequest { limit: GROUPS, cursor: None }).await?.rows,
-            );
+            let page =
+                self.engine.store().groups(filter, PageRequest { limit: GROUPS, cursor: None }).await?;
+            more |= page.next.is_some();
+            groups.extend(page.rows);
         }
         groups.retain(|group| !self.is_own(&group.workload));
         groups.sort_by_key(|group| std::cmp::Reverse(group.last_seen));
-        Ok(groups)
+        Ok((groups, more))
     }
 
     /// Kinds of job that there are, without the engine's own.
@@ -66,6 +67,16 @@ impl Desk {
         names.sort_unstable();
         names.dedup();
         Ok(names)
+    }
+
+    /// Ends a pause, of one kind of job or of everything.
+    pub(crate) async fn resume(
+        &self,
+        operator: Operator,
+        workload: Option<&WorkloadName>,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        Ok(self.engine.resume(workload, &operator.by(reason)).await?)
     }
 
     /// What a person has paused; an empty name stands for everything.

@@ -27,7 +27,7 @@ pub(super) async fn banner(app: &App) -> Markup {
         @if let Some(refusal) = closed {
             div.banner data-banner="uploads" {
                 (bars())
-                p { strong { "No uploads just now." } " " (refusal.problem().detail) " What is here already goes on." }
+                p { strong { "No uploads just now." } " " (refusal.problem().detail) " Jobs that are already here go on." }
             }
         }
     }
@@ -60,10 +60,12 @@ fn is_shut(breaker: &Breaker, look: &Look) -> bool {
 }
 
 fn shut(breaker: &Breaker, now: Timestamp) -> Markup {
-    let what = match breaker.target.as_str() {
-        redrive_convert::TARGET => "Converter busy",
-        "disk" => "Storage is full",
-        _ => "A service we need is busy",
+    let what = match (breaker.target.as_str(), breaker.state.as_str()) {
+        (redrive_convert::TARGET, "held") => "The converter was stopped by an operator",
+        (_, "held") => "A service we need was stopped by an operator",
+        (redrive_convert::TARGET, _) => "Converter busy",
+        ("disk", _) => "Storage is full",
+        (_, _) => "A service we need is busy",
     };
     let fails = breaker.mode == Mode::FailFast.as_str();
     html! {
@@ -72,7 +74,8 @@ fn shut(breaker: &Breaker, now: Timestamp) -> Markup {
             p {
                 strong {
                     (what)
-                    @if fails { ", new jobs fail at once. Retry them later." }
+                    @if breaker.state == "held" { ". Jobs wait and are not lost." }
+                    @else if fails { ", new jobs fail at once. Retry them later." }
                     @else { ", jobs will resume automatically" }
                 }
                 span.fine {

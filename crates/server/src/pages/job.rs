@@ -69,6 +69,7 @@ pub(super) async fn piece(app: &App, job: &Owned, headers: &HeaderMap) -> Result
                 div.acts { (line.acts(false)) }
             }
             (line.facts())
+            (lease(&line))
             (failure(&line, &story))
             (preview(app, job).await)
             (timeline(&line, &story))
@@ -76,6 +77,18 @@ pub(super) async fn piece(app: &App, job: &Owned, headers: &HeaderMap) -> Result
             (commands(&line, &origin(app, headers)))
         }
     })
+}
+
+/// Who runs it and until when, for operators.
+fn lease(line: &Line) -> Markup {
+    html! {
+        @if let (Some(worker), Some(until)) = (&line.job.worker, line.job.lease_expires_at) {
+            p.fine.lease {
+                "Runs on worker " a href={ "/workers#worker-" (worker) } { code { (worker) } } ", which holds it until " (time_exactly(until))
+                " and extends that while it lives."
+            }
+        }
+    }
 }
 
 /// Why it is where it is, and what comes next. A failure says its three sentences, with the words of this very job first.

@@ -9,6 +9,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::ListQuery;
 use redrive_model::Shown;
+use redrive_model::limits::MAX_REACH;
 use redrive_store::ShownCount;
 use url::form_urlencoded::Serializer;
 
@@ -40,7 +41,7 @@ pub(super) async fn page(
     let body = html! {
         @if session.is_operator() {
             h1 { "All jobs" }
-            p.lead { "You are signed in as an operator: these are the jobs of everybody." }
+            p.lead { "You are signed in as an operator: these are everybody’s jobs." }
         } @else {
             h1 { "Your jobs" }
         }
@@ -59,6 +60,8 @@ pub(super) struct List {
     next: Option<String>,
     /// Kinds of job that there are, for operators.
     workloads: Option<Vec<String>>,
+    /// How many dead letters the question means, where that is known at once.
+    letters: Option<u64>,
 }
 
 impl List {
@@ -72,7 +75,12 @@ impl List {
             true => Some(app.desk().workloads().await?),
             false => None,
         };
-        Ok(Self { query, lines: lines(app, &page.jobs, now).await?, counts, next: page.next, workloads })
+        let letters = match super::desk::counted_at_once(&query).filter(|_| session.is_operator()) {
+            Some(filter) => Some(app.desk().count_letters(session, filter?).await?),
+            None => None,
+        };
+        let lines = lines(app, &page.jobs, now).await?;
+        Ok(Self { query, lines, counts, next: page.next, workloads, letters })
     }
 
     fn of(&self, wanted: impl Fn(Shown) -> bool) -> u64 {
@@ -144,6 +152,12 @@ impl List {
             input #code type="text" name="code" maxlength="64" value=(given(&self.query.code)) placeholder="GW_TIMEOUT" spellcheck="false" autocapitalize="characters";
             label for="since" { "Created since" }
             input #since type=(if is_day { "date" } else { "text" }) name="since" value=(since);
+            label for="target" { "Needs target" }
+            input #target type="text" name="target" maxlength="255" value=(given(&self.query.target)) placeholder="gateway" spellcheck="false" autocapitalize="none";
+            @if let Some(worker) = self.query.worker.as_deref().filter(|worker| !worker.is_empty()) {
+                input type="hidden" name="worker" value=(worker);
+                span.fine { "Only what worker " bdi { (worker) } " holds now." }
+            }
         }
     }
 
@@ -188,7 +202,10 @@ impl List {
         let asked = self.address(None) != "/jobs";
         html! {
             div.empty {
-                @if self.query.cursor.as_deref().is_some_and(|cursor| !cursor.is_empty()) {
+                @if let Some(next) = &self.next {
+                    p { "None of the " (words::number(MAX_REACH.unsigned_abs())) " jobs that were looked at matches. There are older ones." }
+                    a.button href=(self.address(Some(next))) rel="next" { "Look at older jobs" }
+                } @else if self.query.cursor.as_deref().is_some_and(|cursor| !cursor.is_empty()) {
                     p { "There are no older jobs." }
                     a.button href=(self.address(None)) { "Newest jobs" }
                 } @else if asked && self.of(|_| true) > 0 {
@@ -206,7 +223,7 @@ impl List {
     fn below(&self) -> Markup {
         let any = self.lines.iter().any(|line| line.job.can_download);
         html! {
-            @if self.workloads.is_some() { (super::desk::offers(&self.query)) }
+            @if self.workloads.is_some() { (super::desk::offers(&self.query, self.letters)) }
             div.below {
                 @if any {
                     form #zip method="get" action="/jobs/zip" {
@@ -237,6 +254,8 @@ pub(super) fn address(query: &ListQuery, cursor: Option<&str>) -> String {
         ("code", &query.code),
         ("q", &query.q),
         ("since", &query.since),
+        ("target", &query.target),
+        ("worker", &query.worker),
         ("limit", &query.limit),
     ] {
         if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {

@@ -98,6 +98,7 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/breakers", Operator, look, get(desk::breakers)),
         Row::new(Method::POST, "/breakers", Operator, act, post(desk::change_breaker)),
         Row::new(Method::GET, "/workers", Operator, look, get(desk::workers)),
+        Row::new(Method::POST, "/workers", Operator, act, post(desk::resume_workload)),
         Row::new(Method::POST, "/workers/{id}", Operator, act, post(desk::change_worker)),
         Row::new(Method::GET, "/audit", Operator, look, get(desk::trail)),
         Row::new(Method::GET, "/tokens", Operator, look, get(desk::tokens)).admin(),

@@ -7,6 +7,7 @@ use redrive_model::Code;
 
 use super::layout::{Shell, sentences};
 use super::viewer::Viewer;
+use crate::operator::Wanted;
 use crate::refusal::Refusal;
 
 /// Whether whoever asks reads pages. Programs get problem documents, and so does a script of ours, which shows the sentence in
@@ -20,8 +21,8 @@ pub(crate) fn wants_page(headers: &HeaderMap, path: &str) -> bool {
     navigates || (!path.starts_with("/api/") && text(header::ACCEPT.as_str()).contains("text/html"))
 }
 
-/// The page.
-pub(crate) fn problem(refusal: &Refusal, viewer: Viewer) -> Response {
+/// The page, for one who wanted another.
+pub(crate) fn problem(refusal: &Refusal, viewer: Viewer, wanted: &Wanted) -> Response {
     let problem = refusal.problem();
     let code = Code::parse(&problem.code).unwrap_or(Code::Unknown);
     let body = html! {
@@ -29,7 +30,8 @@ pub(crate) fn problem(refusal: &Refusal, viewer: Viewer) -> Response {
         @if problem.detail != problem.title { p.lead { (problem.detail) } }
         (sentences(code, None))
         p.actions {
-            a.button href="/" { "Upload files" }
+            @if code == Code::AuthRequired { a.button href=(wanted.door()) { "Sign in as an operator" } }
+            a.button.quiet[code == Code::AuthRequired] href="/" { "Upload files" }
             a.button.quiet href="/jobs" { "Your jobs" }
         }
         p.fine {

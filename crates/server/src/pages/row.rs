@@ -19,6 +19,8 @@ use crate::view;
 pub(super) struct Line {
     pub(super) job: Job,
     pub(super) shown: Shown,
+    /// What it depends on, in words.
+    pub(super) waits_for: String,
     /// Why a failed job cannot be started again.
     pub(super) no_retry: Option<&'static str>,
     /// Its result was removed.
@@ -67,6 +69,7 @@ async fn complete(app: &App, views: Vec<(&Owned, (Job, Option<Pdf>))>, now: Time
         },
         job,
         shown: owned.shown,
+        waits_for: words::waits_for(&owned.targets, owned.for_operator()),
         expired: owned.expired_at.is_some(),
         remarks: remarks(owned),
         now,
@@ -124,7 +127,8 @@ impl Line {
                     }
                     (Shown::Scheduled, Some(at)) => { "first try " (countdown(at, self.now)) }
                     (Shown::Processing, _) => { "attempt " (job.attempt) (of) }
-                    (Shown::Held, _) => { (words::meaning(self.shown)) }
+                    (Shown::Held, _) => { "waits for " (self.waits_for) "; it is not lost, and no attempt is used up" }
+                    (Shown::WaitingBatch, _) => "runs on when its parts have ended",
                     (Shown::Failed, _) if job.attempt > 0 => {
                         "after " (count(u64::from(job.attempt), "attempt", "attempts"))
                     }

@@ -19,13 +19,14 @@ use crate::settings::{start, surgery};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The page.
-pub(super) async fn page(State(app): State<App>, _: Operator) -> Response {
+pub(super) async fn page(State(app): State<App>, operator: Operator) -> Response {
+    let list = app.desk().in_force(operator, app.settings().clone()).await;
     let examination = app.surgery().map(|surgery| surgery.newest());
     let body = html! {
         h1 { "Settings" }
         p.lead { "What this server runs with, and whether everything around it is well." }
         @if let Some(examination) = &examination { (doctor(examination)) }
-        (settings(app.settings()))
+        (settings(&list))
     };
     Shell::new("Settings", Viewer::operator(&app)).at(Place::Settings).page(&body)
 }
@@ -97,7 +98,8 @@ fn settings(list: &SettingList) -> Markup {
             h2 { "In force" }
             p.fine {
                 "Flags win over the environment, the environment over " code { "redrive.toml" } ", that over defaults. "
-                "They are read once, when the server is started. Secrets are never shown."
+                "They are read once, when the server is started; what was changed since is kept in the store, and wins over all of them. "
+                "Secrets are never shown."
             }
             @for warning in &list.warnings { p.remark { bdi { (warning) } } }
             @for section in sections {
@@ -142,6 +144,8 @@ fn row(setting: &Setting) -> Markup {
         "flag" => "flag",
         "env" => "environment",
         "file" => "file",
+        "demo" => "demo",
+        "store" => "store, changed at run time",
         _ => "default",
     };
     html! {

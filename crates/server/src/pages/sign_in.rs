@@ -6,6 +6,7 @@ use maud::html;
 
 use super::layout::Shell;
 use super::viewer::Viewer;
+use crate::operator::Wanted;
 
 /// Our style, and a form that goes back to us.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -13,7 +14,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// The page, with a code that was sent with the link, or with what was wrong.
-pub(crate) fn sign_in(code: &str, trouble: Option<&str>) -> Response {
+pub(crate) fn sign_in(code: &str, wanted: &Wanted, trouble: Option<&str>) -> Response {
     // Only what can be a code is shown back.
     let plain = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let body = html! {
@@ -21,6 +22,7 @@ pub(crate) fn sign_in(code: &str, trouble: Option<&str>) -> Response {
         p.lead { "Operators see everybody’s jobs. To upload PDFs and to see your own jobs you need not sign in." }
         @if let Some(text) = trouble { p.why role="alert" { (text) } }
         form method="post" action="/sign-in" {
+            input type="hidden" name="to" value=(wanted.as_str());
             div.field {
                 label for="key" { "Code or operator token" }
                 input #key name="key" type="password" value=(if plain { code } else { "" }) required

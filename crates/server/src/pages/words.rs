@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
-use redrive_model::{Shown, Timestamp, instant};
+use redrive_model::{Shown, Target, TargetSet, Timestamp, instant};
 
 /// A state's word.
 pub(super) const fn state(shown: Shown) -> &'static str {
@@ -11,7 +11,7 @@ pub(super) const fn state(shown: Shown) -> &'static str {
         Shown::Queued => "Queued",
         Shown::Scheduled => "Scheduled",
         Shown::WaitingRetry => "Waiting to retry",
-        Shown::WaitingBatch => "Waiting for others",
+        Shown::WaitingBatch => "Waiting for its parts",
         Shown::Held => "Held",
         Shown::Processing => "Processing",
         Shown::Complete => "Complete",
@@ -21,20 +21,17 @@ pub(super) const fn state(shown: Shown) -> &'static str {
     }
 }
 
-/// What a state means, in a few words.
-pub(super) const fn meaning(shown: Shown) -> &'static str {
-    match shown {
-        Shown::Queued => "runs as soon as a worker is free",
-        Shown::Scheduled => "runs at its time",
-        Shown::WaitingRetry => "was tried, and is tried again by itself",
-        Shown::WaitingBatch => "runs when its parts are done",
-        Shown::Held => "waits for the converter and loses no attempt",
-        Shown::Processing => "is being converted",
-        Shown::Complete => "the XML is ready",
-        Shown::Partial => "some parts are done",
-        Shown::Failed => "was given up",
-        Shown::Cancelled => "was stopped by you",
-    }
+/// What a held job waits for. Whoever may see the job knows what it was handed in with: the converter, or the hosts of its addresses.
+pub(super) fn waits_for(targets: &TargetSet, operator: bool) -> String {
+    let name = |target: &Target| match (target.as_str(), target.as_str().strip_prefix("host:")) {
+        (redrive_convert::TARGET, _) => "the converter".to_owned(),
+        (_, Some(host)) => host.to_owned(),
+        (name, None) if operator => name.to_owned(),
+        (_, None) => "a service that it needs".to_owned(),
+    };
+    let mut names: Vec<String> = targets.iter().map(name).collect();
+    names.dedup();
+    if names.is_empty() { "a service that it needs".to_owned() } else { names.join(" or ") }
 }
 
 /// The states that one file can be in, in the order people look for them.
@@ -42,6 +39,7 @@ pub(super) const FILTERS: &[Shown] = &[
     Shown::Queued,
     Shown::Processing,
     Shown::WaitingRetry,
+    Shown::WaitingBatch,
     Shown::Held,
     Shown::Scheduled,
     Shown::Complete,
@@ -166,6 +164,28 @@ mod tests {
         assert_eq!(days(Duration::from_secs(7 * 86_400)), "7 days");
         assert_eq!(days(Duration::from_secs(86_400)), "1 day");
         assert_eq!(days(Duration::from_secs(90)), "1 min 30 s");
+    }
+
+    #[test]
+    fn a_held_job_says_what_it_waits_for_and_tells_inner_names_to_operators_alone() {
+        let of =
+            |names: &[&str]| TargetSet::new(names.iter().map(|name| Target::new(*name).unwrap())).unwrap();
+        for (names, owner, operator) in [
+            (&["gateway"][..], "the converter", "the converter"),
+            (&["host:a.example:443"], "a.example:443", "a.example:443"),
+            (&["bucket:results"], "a service that it needs", "bucket:results"),
+            (
+                &["gateway", "bucket:results"],
+                "a service that it needs or the converter",
+                "bucket:results or the converter",
+            ),
+            (&[], "a service that it needs", "a service that it needs"),
+        ] {
+            assert_eq!(
+                (waits_for(&of(names), false).as_str(), waits_for(&of(names), true).as_str()),
+                (owner, operator)
+            );
+        }
     }
 
     #[test]

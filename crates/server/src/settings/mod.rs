@@ -2,6 +2,7 @@
 //!
 //! The server reads no settings and knows no doctor: whoever puts it together hands both in ([`SettingsParts`]).
 
+mod kept;
 mod surgery;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use redrive_model::Code;
 use crate::app::App;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
+pub use kept::in_force;
 pub(crate) use surgery::Surgery;
 
 /// Looks at everything and says what is wrong.
@@ -23,7 +25,7 @@ pub type Examine = Arc<dyn Fn() -> BoxFuture<'static, Vec<Finding>> + Send + Syn
 
 /// What operators are told about the server itself.
 pub struct SettingsParts {
-    /// The settings in force. They do not change while it runs; secrets are masked already.
+    /// The settings that it was started with; secrets are masked already.
     pub list: SettingList,
     /// The doctor; without one the routes of examinations say that there is none.
     pub examine: Option<Examine>,
@@ -37,10 +39,10 @@ impl Default for SettingsParts {
     }
 }
 
-/// Every setting with its value and where that came from. Secrets are masked.
+/// Every setting with its value in force and where that came from. Secrets are masked.
 #[utoipa::path(get, path = "/api/settings", tag = "operators", responses((status = 200, body = SettingList)))]
-pub(crate) async fn list(State(app): State<App>, _: Operator) -> Json<SettingList> {
-    Json(app.settings().clone())
+pub(crate) async fn list(State(app): State<App>, operator: Operator) -> Json<SettingList> {
+    Json(app.desk().in_force(operator, app.settings().clone()).await)
 }
 
 /// What the doctor found when it last looked, and whether it is looking now.

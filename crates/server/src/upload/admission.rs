@@ -5,6 +5,7 @@ use std::time::Duration;
 use redrive_model::{Code, Shown};
 
 use super::slots::Slot;
+use super::turns::Turn;
 use crate::app::App;
 use crate::pulse;
 use crate::rates::too_often;
@@ -42,16 +43,33 @@ pub(crate) async fn admit_manifest(app: &App, guest: &Guest, coming: u64) -> Res
     let slot = slot.ok_or_else(|| overloaded("Too many uploads at once."))?;
     if !guest.is_operator() {
         if let Some(session) = guest.known() {
-            let live = app.desk().live_batches(session).await?;
-            if live >= app.limits().batches_per_session {
-                let text = format!("You have {live} batches that have not ended, and that is the most.");
-                return Err(Refusal::new(Code::RateLimited, text).retry_after(Duration::from_secs(30)));
-            }
+            within_batches(app, session).await?;
         }
         app.meters().bytes.take(guest.owner(), coming as f64).map_err(too_often)?;
     }
     pulse::fetching(app, coming).await?;
     Ok(slot)
+}
+
+/// The same once more, when a manifest is read and about to be handed in: others of the same session may have been faster. Until the
+/// answer is dropped no other manifest of this session is handed in here.
+pub(crate) async fn admit_received(app: &App, session: &Session) -> Result<Turn, Refusal> {
+    let turn = app.turns().wait(session.owner()).await;
+    if !session.is_operator() {
+        within_batches(app, session).await?;
+    }
+    pulse::fetching(app, 0).await?;
+    Ok(turn)
+}
+
+/// Whether this session may have one more batch.
+async fn within_batches(app: &App, session: &Session) -> Result<(), Refusal> {
+    let live = app.desk().live_batches(session).await?;
+    if live < app.limits().batches_per_session {
+        return Ok(());
+    }
+    let text = format!("You have {live} batches that have not ended, and that is the most.");
+    Err(Refusal::new(Code::RateLimited, text).retry_after(Duration::from_secs(30)))
 }
 
 /// Whether this session may have one more job.

@@ -9,6 +9,7 @@ pub(crate) mod form;
 mod name;
 mod receive;
 mod slots;
+mod turns;
 
 use axum::Json;
 use axum::body::Body;
@@ -25,8 +26,9 @@ use redrive_model::limits::MAX_NAME_BYTES;
 use redrive_store::{Enqueued, Idempotency};
 use sha2::{Digest, Sha256};
 
-pub(crate) use admission::{admit_manifest, is_active, overloaded};
+pub(crate) use admission::{admit_manifest, admit_received, is_active, overloaded};
 pub(crate) use slots::Slots;
+pub(crate) use turns::Turns;
 
 use crate::app::App;
 use crate::deadline::to_its_end;

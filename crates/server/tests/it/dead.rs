@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use redrive_engine::model::decide::{DeadReason, Rule};
+use redrive_engine::model::fingerprint::Fingerprint;
+use redrive_engine::model::limits::MAX_REACH;
+use redrive_engine::model::{Offset, WorkloadName};
 use redrive_engine::{Code, Context, Done, Failure, Input, Workload};
 use redrive_fetch::wire::{DeadLetterTask, Message};
-use redrive_store::DeadFilter;
+use redrive_store::{DeadFilter, GiveUp, PageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -160,6 +164,45 @@ async fn a_stream_of_many_pages_has_each_of_them_once() {
     let offsets: Vec<i64> = text.lines().map(offset).collect();
     assert_eq!(offsets.len(), 450);
     assert!(offsets.is_sorted_by(|a, b| a < b), "{offsets:?}");
+}
+
+/// What was acted on since hides nothing: more letters than a list looks at for one page may lie between.
+#[tokio::test]
+async fn a_stream_has_what_is_open_however_many_newer_letters_are_not() {
+    let world = World::with(|setup| setup.works = false).await;
+    let store = world.engine.store();
+    let papers: Vec<Paper> = (0..MAX_REACH + 3).map(|n| Paper(u32::try_from(n).unwrap())).collect();
+    for some in papers.chunks(1_000) {
+        let jobs = world.engine.enqueue_many(some).await.unwrap().iter().map(|one| one.job()).collect();
+        let failure = Failure::new(Code::SystemGivenUp, "given up while it waited");
+        let call = GiveUp {
+            jobs,
+            reason: DeadReason::GivenUp,
+            rule: Rule::ByHand,
+            fingerprint: Fingerprint::new(
+                failure.code,
+                &WorkloadName::new("paper").unwrap(),
+                None,
+                &failure.message,
+            ),
+            failure,
+            target: None,
+            keep: None,
+        };
+        store.give_up(call).await.unwrap();
+    }
+    let oldest = DeadFilter { oldest_first: true, ..DeadFilter::default() };
+    let page = store.dead_letters(oldest, PageRequest { limit: 3, cursor: None }).await.unwrap();
+    let kept: Vec<i64> = page.rows.iter().map(|row| row.offset.0).collect();
+    let newest = store.matching_dead(DeadFilter::default()).await.unwrap().newest.unwrap();
+    let newer = kept[2] + 1..=newest.0;
+    for some in newer.collect::<Vec<_>>().chunks(10_000) {
+        store.discard(some.iter().copied().map(Offset).collect()).await.unwrap();
+    }
+    assert_eq!(store.count_dead(DeadFilter::default()).await.unwrap(), 3);
+    let answer = world.operator().ask("GET", "/api/dead-letters", LINES).await;
+    let offset = |line: &str| serde_json::from_str::<Value>(line).unwrap()["offset"].as_i64().unwrap();
+    assert_eq!((answer.status, answer.text().lines().map(offset).collect()), (200, kept));
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ async fn a_handler_that_takes_too_long_is_answered_for() {
     let mut operator = world.operator();
     let request = operator.request("POST", "/api/replays").body(reqwest::Body::wrap_stream(never));
     let answer = operator.send(request).await;
-    assert_eq!((answer.status, answer.code().as_str()), (503, "SYSTEM_UNAVAILABLE"));
+    assert_eq!((answer.status, answer.code().as_str()), (503, "ANSWER_TIMEOUT"));
     assert!(answer.text().contains("took too long"), "{}", answer.text());
     // Uploads have a clock of their own, and whoever only lives always answers.
     assert_eq!(world.client().upload("a.pdf", &pdf(1), None).await.status, 201);
@@ -26,7 +26,7 @@ async fn what_looks_at_every_job_is_stopped_and_says_what_can_be_done() {
     let mut operator = world.operator();
     let request = operator.request("POST", "/api/simulate").header("content-type", "application/json");
     let answer = operator.send(request.body(reqwest::Body::wrap_stream(never))).await;
-    assert_eq!((answer.status, answer.code().as_str()), (503, "SYSTEM_UNAVAILABLE"));
+    assert_eq!((answer.status, answer.code().as_str()), (503, "ANSWER_TIMEOUT"));
     assert_eq!(answer.header("retry-after"), Some("60"));
     assert!(answer.text().contains("a later since"), "{}", answer.text());
     // Whoever asks for one thing is not kept waiting by it.

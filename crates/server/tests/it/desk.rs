@@ -71,8 +71,9 @@ async fn a_replay_is_counted_then_started_and_takes_what_was_counted() {
     let group = letters(&mut operator).await[0]["group"].as_str().unwrap().to_owned();
     let asked = json!({"filter": {"group": group}, "dry_run": true});
     let counted = say(&mut operator, "/api/replays", asked).await;
-    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3})));
-    let asked = json!({"filter": {"group": group}, "canary": 1, "rate_per_sec": 50, "stop_at_failure_share": 0.5,
+    let newest = letters(&mut operator).await[0]["offset"].clone();
+    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3, "upto": newest})));
+    let asked = json!({"filter": {"group": group}, "upto": newest, "canary": 1, "rate_per_sec": 50, "stop_at_failure_share": 0.5,
         "name": "after the repair", "reason": "the gateway was mended"});
     let started = say(&mut operator, "/api/replays", asked).await;
     assert_eq!(started.status, 201, "{}", started.text());
@@ -86,7 +87,7 @@ async fn a_replay_is_counted_then_started_and_takes_what_was_counted() {
     assert_eq!((&ended["complete"], &ended["failed"]), (&3.into(), &0.into()), "{ended}");
     assert!(letters(&mut operator).await.is_empty());
     let listed = operator.get("/api/replays?workload=convert").await.json();
-    assert_eq!(listed["replays"].as_array().unwrap().len(), 1);
+    assert_eq!((listed["replays"].as_array().unwrap().len(), &listed["next_cursor"]), (1, &Value::Null));
     let over = operator.post(&format!("{place}/cancel")).await;
     assert_eq!((over.status, over.code().as_str()), (409, "CONFLICT_STATE"));
     let nothing = json!({"filter": {"workload": "convert"}});
@@ -105,6 +106,7 @@ async fn a_replay_that_cannot_be_meant_is_refused_in_words() {
         (json!({"filter": {"group": "0123456789abcdef"}}), "NOT_FOUND"),
         (json!({"filter": {"workload": "convert"}, "stop_at_failure_share": 2}), "VALIDATION_INVALID_FIELD"),
         (json!({"filter": {"workload": "convert"}, "rate_per_sec": 0}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "upto": "x"}), "VALIDATION_INVALID_FIELD"),
         (json!({"filters": {}}), "VALIDATION_INVALID_FIELD"),
         (json!([1]), "VALIDATION_INVALID_FIELD"),
     ] {
@@ -163,6 +165,27 @@ async fn a_target_is_held_and_let_go_and_everybody_can_see_why() {
     assert_eq!(host.json()["target"], "host:a.example:443", "{}", host.text());
     assert_eq!(operator.post("/api/breakers/nobody/release").await.code(), "NOT_FOUND");
     assert_eq!(operator.post("/api/breakers/no%20name/hold").await.code(), "VALIDATION_INVALID_FIELD");
+}
+
+/// Nobody has touched the breaker since: its row still has the words of the hold.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hold_whose_time_is_over_is_shown_no_more_and_the_target_can_be_held_again() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    let soon = world.engine.store().now().await.unwrap() + std::time::Duration::from_millis(300);
+    let asked = json!({"until": soon.to_string(), "reason": "a short break"});
+    let held = say(&mut operator, "/api/breakers/gateway/hold", asked).await.json();
+    assert_eq!((&held["state"], &held["hold"]["reason"]), (&"held".into(), &"a short break".into()));
+    let over = eventually(async || {
+        let one = operator.get("/api/breakers").await.json()["breakers"][0].clone();
+        (one["state"] != "held").then_some(one)
+    })
+    .await;
+    assert_eq!((&over["state"], &over["hold"]), (&"closed".into(), &Value::Null), "{over}");
+    let page =
+        crate::pages::reader::Page::read(operator.ask("GET", "/breakers", &[("accept", "text/html")]).await);
+    assert_eq!(page.text("#breakers > table button"), "Hold");
+    assert!(!page.text("#breakers > table").contains("a short break"), "{}", page.text("#breakers > table"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -269,14 +292,22 @@ async fn waiting_jobs_are_cancelled_by_filter_after_an_exact_count() {
     let cancel = "/api/jobs/cancel";
     let filter = json!({"workload": "convert", "status": "queued", "q": "REPORT"});
     let counted = say(&mut operator, cancel, json!({"filter": filter, "dry_run": true})).await;
-    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3})), "{}", counted.text());
-    let one = say(&mut operator, cancel, json!({"filter": filter, "limit": 1, "reason": "a slip"})).await;
+    let newest = operator.get("/api/jobs").await.json()["jobs"][0]["id"].clone();
+    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3, "upto": newest})));
+    // It comes after the count: only who does not say what was counted cancels it.
+    let later = ann.upload("report 3.pdf", &pdf(3), None).await.job_id();
+    let one =
+        say(&mut operator, cancel, json!({"filter": filter, "upto": newest, "limit": 1, "reason": "a slip"}))
+            .await;
     assert_eq!((one.status, one.json()), (200, json!({"cancelled": 1, "more": true})));
-    let rest = say(&mut operator, cancel, json!({"filter": {"workload": "convert"}})).await;
+    let rest = say(&mut operator, cancel, json!({"filter": filter, "upto": newest})).await;
     assert_eq!(rest.json(), json!({"cancelled": 2, "more": false}));
-    assert_eq!(ann.get("/api/jobs").await.json()["counts"], json!({"cancelled": 3}));
+    assert_eq!(ann.get(&format!("/api/jobs/{later}")).await.json()["status"], "queued");
+    let last = say(&mut operator, cancel, json!({"filter": {"workload": "convert"}})).await;
+    assert_eq!(last.json(), json!({"cancelled": 1, "more": false}));
+    assert_eq!(ann.get("/api/jobs").await.json()["counts"], json!({"cancelled": 4}));
     let acts = operator.get("/api/audit").await.json();
-    let act = &acts["acts"][1];
+    let act = &acts["acts"][2];
     assert_eq!(
         (&act["action"], &act["reason"], &act["outcome"]),
         (&"jobs.cancel".into(), &"a slip".into(), &"1 cancelled, more match".into()),
@@ -291,6 +322,7 @@ async fn waiting_jobs_are_cancelled_by_filter_after_an_exact_count() {
             "VALIDATION_INVALID_FIELD",
         ),
         (json!({"filter": {"workload": "convert"}, "limit": 0}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "upto": "7"}), "VALIDATION_INVALID_FIELD"),
         (json!({"filter": {"workload": "convert"}, "limit": 100_001}), "VALIDATION_INVALID_FIELD"),
         (json!({"filter": {"workload": "convert", "owner": "x"}}), "VALIDATION_INVALID_FIELD"),
         (json!({"filter": {"workload": "redrive.reclaim"}}), "CONFLICT_STATE"),
@@ -301,6 +333,20 @@ async fn waiting_jobs_are_cancelled_by_filter_after_an_exact_count() {
         say(&mut ann, cancel, json!({"filter": {"workload": "convert"}})).await.code(),
         "AUTH_REQUIRED"
     );
+}
+
+/// Where no kind of job is said, a dry run tells of each: whoever means all of them starts one replay after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dry_run_without_a_kind_of_job_counts_each_kind() {
+    let (_world, mut operator) = refused(2).await;
+    let newest = letters(&mut operator).await[0]["offset"].clone();
+    let counted = say(&mut operator, "/api/replays", json!({"dry_run": true})).await;
+    let kind = json!({"workload": "convert", "matching": 2, "upto": newest});
+    let expected = json!({"matching": 2, "upto": newest, "workloads": [kind]});
+    assert_eq!((counted.status, counted.json()), (200, expected));
+    let nothing = json!({"filter": {"code": "GW_TIMEOUT"}, "dry_run": true});
+    let counted = say(&mut operator, "/api/replays", nothing).await;
+    assert_eq!(counted.json(), json!({"matching": 0, "upto": null}));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -319,4 +365,37 @@ async fn a_replay_can_be_of_what_a_list_of_jobs_shows() {
         count(&mut operator, json!({"workload": "convert", "created_since": "2999-01-01T00:00:00Z"})).await,
         0
     );
+}
+
+/// A crawl of many hosts has a breaker for each: lists of targets and workers come in pages like all others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn targets_come_in_pages_those_in_trouble_first() {
+    let world = World::with(|setup| setup.works = false).await;
+    let mut operator = world.operator();
+    for n in 0..55 {
+        let path = format!("/api/breakers/host:{n:02}.example:443");
+        assert_eq!(operator.post(&format!("{path}/hold")).await.status, 200);
+        // Only the last one stays held.
+        if n < 54 {
+            assert_eq!(operator.post(&format!("{path}/release")).await.status, 200);
+        }
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    for full in [20, 20, 15] {
+        let list = operator.get(&format!("/api/breakers?limit=20{cursor}")).await.json();
+        let targets = list["breakers"].as_array().unwrap();
+        assert_eq!(targets.len(), full);
+        seen.extend(targets.iter().map(|one| one["target"].as_str().unwrap().to_owned()));
+        cursor = list["next_cursor"].as_str().map_or(String::new(), |next| format!("&cursor={next}"));
+    }
+    assert_eq!((seen.len(), cursor.as_str(), seen[0].as_str()), (55, "", "host:54.example:443"));
+    assert!(seen[1..].is_sorted(), "{seen:?}");
+    let usual = operator.get("/api/breakers").await.json();
+    assert_eq!(usual["breakers"].as_array().unwrap().len(), 50);
+    for bad in ["cursor=x", "cursor=2-gateway", "cursor=1-", "limit=0", "state=open"] {
+        assert_eq!(operator.get(&format!("/api/breakers?{bad}")).await.status, 400, "{bad}");
+    }
+    for bad in ["cursor=x", "cursor=0_1_x", "cursor=0_x_1", "limit=0", "state=gone"] {
+        assert_eq!(operator.get(&format!("/api/workers?{bad}")).await.status, 400, "{bad}");
+    }
 }

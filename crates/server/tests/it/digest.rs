@@ -48,7 +48,12 @@ async fn send(client: &mut Client, method: &str, path: &str, body: &Value) -> An
 }
 
 async fn actions(world: &World) -> Vec<(String, String, Option<String>)> {
-    let acts = world.engine.store().acts(redrive_store::PageRequest::default()).await.unwrap();
+    let acts = world
+        .engine
+        .store()
+        .acts(redrive_store::ActFilter::default(), redrive_store::PageRequest::default())
+        .await
+        .unwrap();
     acts.rows.into_iter().map(|row| (row.act.action, row.act.subject, row.outcome)).collect()
 }
 

@@ -8,6 +8,7 @@ use redrive_api::client::{ManifestShape, WantedResources};
 use redrive_blob::{Blobs, BlobsExt, Point, Seam};
 use redrive_engine::{Code, Context, Done, Failure, Workload};
 use redrive_fetch::{Made, ManifestLimits, Resource};
+use redrive_server::Rate;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -287,7 +288,12 @@ async fn a_batch_is_cancelled_once_by_its_owner() {
     assert_eq!(ann.post(&format!("/api/fetch/{id}/cancel")).await.code(), "CONFLICT_STATE");
     let request = answer.header("x-request-id").map(str::to_owned);
     eventually(async || {
-        let acts = world.engine.store().acts(redrive_store::PageRequest::default()).await.unwrap();
+        let acts = world
+            .engine
+            .store()
+            .acts(redrive_store::ActFilter::default(), redrive_store::PageRequest::default())
+            .await
+            .unwrap();
         let row = acts.rows.into_iter().find(|row| row.act.action == "batch.cancel").unwrap();
         assert!(row.act.actor.starts_with("s:") && row.act.request_id == request, "{row:?}");
         let change = (row.before.as_deref(), row.after.as_deref());
@@ -323,9 +329,7 @@ async fn too_many_batches_and_too_long_a_queue_are_turned_away_but_uploads_are_n
     assert_eq!((third.status, third.code().as_str()), (429, "RATE_LIMITED"));
     accepted(&mut bob, &["a"]).await;
     // The door looks at the queue a few times a second; what the status says is its look.
-    while ann.get("/api/status").await.json()["queue"]["queued"] != 5 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    eventually(async || (ann.get("/api/status").await.json()["queue"]["queued"] == 5).then_some(())).await;
     let full = post(&mut bob, "application/json", manifest(&["a"]), &[]).await;
     assert_eq!((full.status, full.code().as_str()), (503, "OVERLOADED"));
     assert_eq!(
@@ -333,6 +337,95 @@ async fn too_many_batches_and_too_long_a_queue_are_turned_away_but_uploads_are_n
         201,
         "downloads that wait keep nobody else out"
     );
+}
+
+#[tokio::test]
+async fn of_manifests_that_are_sent_at_once_no_more_are_taken_than_may_be() {
+    let limits = ManifestLimits { held_resources: 10, ..ManifestLimits::default() };
+    let world = World::with(|setup| {
+        setup.works = false;
+        setup.manifest_limits = limits;
+        setup.limits.batches_per_session = 2;
+    })
+    .await;
+    let mut ann = world.client();
+    ann.get("/api/jobs").await;
+    let line = |n| format!("{{\"id\":\"{n}\",\"url\":\"https://a.example/{}\"}}\n", "x".repeat(6_000));
+    // So much is no longer held in memory: a temp says that the manifest is being read.
+    let first: String = (0..40).map(line).collect();
+    let mut bodies = Vec::new();
+    let sending: Vec<_> = (0..6)
+        .map(|_| {
+            let (body, pieces) = futures::channel::mpsc::unbounded::<std::io::Result<String>>();
+            body.unbounded_send(Ok(first.clone())).unwrap();
+            bodies.push(body);
+            let mut client = ann.clone();
+            tokio::spawn(async move {
+                let body = reqwest::Body::wrap_stream(pieces);
+                post(&mut client, "application/x-ndjson", body, &[]).await
+            })
+        })
+        .collect();
+    let temps = world.folder.path().join("manifests/.redrive-temp");
+    let all = tokio::time::timeout(Duration::from_secs(30), async {
+        while std::fs::read_dir(&temps).map_or(0, Iterator::count) < 6 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    all.await.expect("they never came");
+    // Only then do they end.
+    for body in bodies {
+        body.unbounded_send(Ok(line(40))).unwrap();
+    }
+    let mut statuses = Vec::new();
+    for sent in sending {
+        let answer = sent.await.unwrap();
+        if answer.status != 202 {
+            assert_eq!(answer.code(), "RATE_LIMITED");
+        }
+        statuses.push(answer.status);
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [202, 202, 429, 429, 429, 429]);
+    assert_eq!(ann.get("/api/fetch").await.json()["batches"].as_array().unwrap().len(), 2);
+    assert_eq!(world.files("manifests").len(), 2);
+}
+
+#[tokio::test]
+async fn a_manifest_without_a_length_is_charged_when_it_is_read() {
+    let world = World::with(|setup| {
+        setup.works = false;
+        setup.limits.bytes_per_session = Rate { burst: 1_500.0, per_second: 0.001 };
+    })
+    .await;
+    let mut ann = world.client();
+    ann.get("/api/jobs").await;
+    let line = format!("{{\"id\":\"a\",\"url\":\"https://a.example/{}\"}}\n", "x".repeat(1_000));
+    let chunked = || reqwest::Body::wrap_stream(futures::stream::iter([std::io::Result::Ok(line.clone())]));
+    assert_eq!(post(&mut ann, "application/x-ndjson", chunked(), &[]).await.status, 202);
+    let second = post(&mut ann, "application/x-ndjson", chunked(), &[]).await;
+    assert_eq!((second.status, second.code().as_str()), (429, "RATE_LIMITED"));
+    assert_eq!(world.files("manifests").len(), 1, "nothing is left of it");
+    assert_eq!(post(&mut world.operator(), "application/x-ndjson", chunked(), &[]).await.status, 202);
+}
+
+#[tokio::test]
+async fn what_is_accepted_and_not_unpacked_waits_too() {
+    let limits = ManifestLimits { held_resources: 10, ..ManifestLimits::default() };
+    let world = World::with(|setup| {
+        setup.works = false;
+        setup.manifest_limits = limits;
+        setup.limits.fetch_depth = 40;
+    })
+    .await;
+    let mut ann = world.client();
+    let ids: Vec<String> = (0..39).map(|n| n.to_string()).collect();
+    accepted(&mut ann, &ids.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    eventually(async || (ann.get("/api/status").await.json()["queue"]["queued"] == 1).then_some(())).await;
+    accepted(&mut ann, &["one more"]).await;
+    eventually(async || (ann.get("/api/status").await.json()["queue"]["queued"] == 2).then_some(())).await;
+    let full = post(&mut ann, "application/json", manifest(&["a"]), &[]).await;
+    assert_eq!((full.status, full.code().as_str()), (503, "OVERLOADED"));
 }
 
 /// A place whose disk fails the first so many times.

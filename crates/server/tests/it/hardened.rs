@@ -215,11 +215,18 @@ async fn no_list_is_without_an_end() {
         "/api/intake/documents",
         "/api/failure-records",
         "/api/fetch",
+        "/api/replays",
+        "/api/breakers",
+        "/api/breakers/history",
+        "/api/workers",
         "/jobs",
         "/dead",
         "/audit",
         "/failure-records",
         "/fetch",
+        "/replays",
+        "/breakers",
+        "/workers",
     ];
     for list in lists {
         for question in huge.iter().chain(&odd).copied().chain([long.as_str()]) {

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::client::{Answer, Client};
 use crate::gateway::Mood;
-use crate::world::{TOKEN, World, pdf};
+use crate::pages::reader::{press, visit};
+use crate::world::{TOKEN, World, eventually, pdf};
 
 pub(crate) async fn sign_in(client: &mut Client, key: &str) -> Answer {
     let request = client
@@ -81,11 +82,85 @@ async fn an_operator_acts_on_anybodys_job_and_the_trail_says_who_it_was() {
     assert_eq!(answer.status, 202, "{}", answer.text());
     world.ended(&id).await;
     assert_eq!(ann.get(&format!("/api/jobs/{id}")).await.json()["status"], "complete");
-    let acts = world.engine.store().acts(redrive_store::PageRequest::default()).await.unwrap();
+    let acts = world
+        .engine
+        .store()
+        .acts(redrive_store::ActFilter::default(), redrive_store::PageRequest::default())
+        .await
+        .unwrap();
     assert_eq!(
         (acts.rows[0].act.actor.as_str(), acts.rows[0].act.action.as_str()),
         ("operator (token)", "jobs.retry")
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operators_see_which_worker_holds_a_job_until_when_and_nobody_else_does() {
+    let world = World::start().await;
+    let (mut ann, mut operator) = (world.client(), world.operator());
+    world.gateway.mood(Mood::Silent);
+    let id = ann.upload("a.pdf", &pdf(1), None).await.job_id();
+    let path = format!("/api/jobs/{id}");
+    let job = eventually(async || {
+        let job = operator.get(&path).await.json();
+        (job["status"] == "processing").then_some(job)
+    })
+    .await;
+    let worker = operator.get("/api/workers").await.json()["workers"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(job["worker"], worker.as_str(), "{job}");
+    assert!(job["lease_expires_at"].as_str().unwrap() > job["started_at"].as_str().unwrap(), "{job}");
+    let held = operator.get(&format!("/api/jobs?worker={worker}")).await.json();
+    assert!(ids(&held).contains(&id.as_str()), "{held}");
+    let other = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
+    assert_eq!(ids(&operator.get(&format!("/api/jobs?worker={other}")).await.json()), [""; 0]);
+    let workers = visit(&mut operator, "/workers").await;
+    let link = workers.one("tbody td[data-of=\"Jobs it holds\"] a").attr("href").unwrap().to_owned();
+    assert_eq!(link, format!("/jobs?worker={worker}"));
+    assert!(visit(&mut operator, &link).await.text("#jobs").contains("a.pdf"));
+    assert!(visit(&mut operator, &format!("/jobs/{id}")).await.text("#job .lease").contains(&worker));
+
+    let own = ann.get(&path).await.json();
+    assert_eq!((own.get("worker"), own.get("lease_expires_at")), (None, None), "{own}");
+    assert!(!ann.get("/api/jobs").await.text().contains(&worker));
+    assert!(visit(&mut ann, &format!("/jobs/{id}")).await.all("#job .lease").is_empty());
+    for asked in [format!("worker={worker}"), "target=gateway".to_owned()] {
+        assert_eq!(
+            ann.get(&format!("/api/jobs?{asked}")).await.code(),
+            "VALIDATION_INVALID_FIELD",
+            "{asked}"
+        );
+    }
+    world.gateway.mood(Mood::Fine);
+    world.ended(&id).await;
+    let ended = operator.get(&path).await.json();
+    assert_eq!((ended.get("worker"), ended.get("lease_expires_at")), (None, None), "{ended}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_a_target_is_one_link_away() {
+    let world = World::start().await;
+    let (mut ann, mut operator) = (world.client(), world.operator());
+    let gateway = redrive_model::Target::new("gateway").unwrap();
+    world.engine.hold(&gateway, None, &redrive_engine::By::new("ann")).await.unwrap();
+    let id = ann.upload("a.pdf", &pdf(1), None).await.job_id();
+    let list = operator.get("/api/jobs?target=gateway&status=held").await.json();
+    assert_eq!(ids(&list), [id.as_str()]);
+    assert_eq!(ids(&operator.get("/api/jobs?target=disk").await.json()), [""; 0]);
+    for page in ["/overview", "/breakers"] {
+        let link = eventually(async || {
+            let page = visit(&mut operator, page).await;
+            page.all("td[data-of=Waiting] a").first().map(|a| a.attr("href").unwrap().to_owned())
+        })
+        .await;
+        assert_eq!(link, "/jobs?status=held&target=gateway", "{page}");
+    }
+    let list = visit(&mut operator, "/jobs?status=held&target=gateway").await;
+    assert_eq!(list.one("#target").attr("value"), Some("gateway"));
+    assert!(list.text("#jobs").contains("a.pdf") && list.all(".many").is_empty(), "nothing wider is offered");
+    let form = visit(&mut operator, "/jobs?workload=convert&status=held&q=&code=&since=&target=").await;
+    assert_eq!(form.all(".many a").len(), 1, "an empty field says nothing");
+    let wider = visit(&mut operator, "/jobs/cancel?workload=convert&status=held&target=gateway").await;
+    assert_eq!(wider.answer.status, 400);
 }
 
 #[tokio::test]
@@ -151,7 +226,7 @@ async fn a_code_signs_one_browser_in_once_and_signing_out_ends_it() {
     let odd = browser.get("/sign-in?code=%22%3E%3Cscript%3E").await;
     assert!(!odd.text().contains("<script"), "{}", odd.text());
     let answer = sign_in(&mut browser, &code).await;
-    assert_eq!((answer.status, answer.header("location")), (303, Some("/")));
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/overview")));
     let cookie = cookies(&answer).into_iter().find(|cookie| cookie.starts_with("redrive-operator=")).unwrap();
     assert!(cookie.contains("; HttpOnly; SameSite=Strict; Max-Age=604800"), "{cookie}");
     assert!(!answer.text().contains(&code));
@@ -198,6 +273,35 @@ async fn the_token_signs_in_too_and_a_browser_keeps_its_own_jobs() {
     browser.cookie = Some(session);
     let list = browser.get("/api/jobs").await.json();
     assert_eq!(ids(&list), [second, own], "what was uploaded while signed in is theirs");
+}
+
+#[tokio::test]
+async fn whoever_is_stopped_at_the_door_comes_to_the_page_that_was_wanted() {
+    let world = World::start().await;
+    let mut browser = world.client();
+    let stopped = visit(&mut browser, "/dead?state=new&q=a%20b").await;
+    assert_eq!(stopped.answer.status, 401);
+    let door = stopped.one(".actions a.button:not(.quiet)").attr("href").unwrap().to_owned();
+    assert_eq!(door, "/sign-in?to=%2Fdead%3Fstate%3Dnew%26q%3Da%2520b");
+    let (wanted, kept) = ("/dead?state=new&q=a%20b", "name=\"to\" value=\"/dead?state=new&amp;q=a%20b\"");
+    assert!(browser.get(&door).await.text().contains(kept));
+    let mut enter = async |key: &str, to: &str| {
+        let to: String = url::form_urlencoded::byte_serialize(to.as_bytes()).collect();
+        press(&mut browser, "/sign-in", &format!("key={key}&to={to}")).await
+    };
+    let wrong = enter("nothing", wanted).await;
+    assert!(
+        wrong.status == 401 && wrong.text().contains(kept),
+        "a slip does not forget it: {}",
+        wrong.text()
+    );
+    assert_eq!(enter(TOKEN, wanted).await.header("location"), Some(wanted));
+    for elsewhere in ["//evil.example/", "https://evil.example/", "/\\evil.example"] {
+        assert_eq!(enter(TOKEN, elsewhere).await.header("location"), Some("/overview"), "{elsewhere}");
+    }
+    // An act is not done again by signing in.
+    let act = press(&mut world.client(), "/dead/f8ea56e486c8ade9/replay", "canary=1").await;
+    assert!(act.text().contains("/sign-in?to=%2Foverview"), "{}", act.text());
 }
 
 #[tokio::test]

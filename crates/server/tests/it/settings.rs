@@ -36,6 +36,7 @@ fn finds(found: impl Fn() -> Vec<Finding> + Send + Sync + 'static) -> SettingsPa
         setting("PUBLIC_URL", "Server", Some("<b>https://x</b>"), "env"),
         setting("GATEWAY_URL", "Gateway", Some("http://***@g/"), "file"),
         setting("SMTP_URL", "Digest", None, "default"),
+        setting("INTAKE_MAX_RETRIES", "Digest", Some("3"), "flag"),
     ];
     let pool = ProxyPool { name: "eu".to_owned(), proxies: 2, fallbacks: vec!["us".to_owned()] };
     let list = SettingList { settings, proxy_pools: vec![pool], warnings: vec!["odd".to_owned()] };
@@ -54,7 +55,7 @@ async fn settings_are_shown_with_where_they_came_from() {
     let world = World::start().await;
     let mut operator = world.operator();
     let list = operator.get("/api/settings").await.json();
-    assert_eq!(list["settings"].as_array().unwrap().len(), 5);
+    assert_eq!(list["settings"].as_array().unwrap().len(), 6);
     assert_eq!(list["settings"][1]["origin"], "flag");
     assert_eq!((&list["proxy_pools"][0]["proxies"], &list["warnings"][0]), (&2.into(), &"odd".into()));
     let page = visit(&mut operator, "/settings").await;
@@ -68,6 +69,7 @@ async fn settings_are_shown_with_where_they_came_from() {
         "<b>https://x</b> environment",
         "http://***@g/ file redrive.toml line 3",
         "unset: none",
+        "3 flag",
         "eu",
     ]) {
         assert!(row.contains(says), "{says:?}: {rows:?}");
@@ -78,6 +80,23 @@ async fn settings_are_shown_with_where_they_came_from() {
         "marks are no part of the words"
     );
     assert!(page.text("#doctor").contains("It has not looked since this server was started."));
+}
+
+/// What the store keeps wins over whatever the server was started with, and says so.
+#[tokio::test]
+async fn a_setting_that_was_changed_at_run_time_is_shown_as_it_is_now() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    let store = world.engine.store();
+    let key = redrive_store::intake::MAX_RETRIES;
+    for (kept, shown, from) in [(None, "3", "flag"), (Some("5"), "5", "store"), (Some("many"), "3", "flag")] {
+        store.set_setting(key, kept, "ann").await.unwrap();
+        let list = operator.get("/api/settings").await.json();
+        let one = &list["settings"][5];
+        assert_eq!((&one["value"], &one["origin"]), (&shown.into(), &from.into()), "{kept:?}: {one}");
+        let page = visit(&mut operator, "/settings").await;
+        assert!(page.text("#settings").contains(&format!("{shown} {from}")), "{}", page.text("#settings"));
+    }
 }
 
 #[tokio::test]

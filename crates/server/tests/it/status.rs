@@ -44,7 +44,11 @@ async fn which_hosts_are_asked_is_told_to_operators_alone() {
     let status = told(&mut client).await;
     assert!(status.contains("gateway") && !status.contains("canary"), "{status}");
     let page = client.get("/").await.text().to_owned();
-    assert!(page.contains("Converter busy") && !page.contains("canary"), "{page}");
+    assert!(
+        page.contains("The converter was stopped by an operator. Jobs wait and are not lost.")
+            && !page.contains("canary"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -101,8 +105,7 @@ async fn the_engines_own_jobs_are_nobodys_queue() {
     while waiting(chores().await) == 0 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    let nothing =
-        serde_json::json!({"queued": 0, "processing": 0, "waiting_retry": 0, "held": 0, "oldest_age_ms": 0});
+    let nothing = serde_json::json!({"queued": 0, "processing": 0, "waiting_retry": 0, "waiting_batch": 0, "held": 0, "oldest_age_ms": 0});
     let seen = async {
         while client.get("/api/status").await.json()["queue"] != nothing {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;

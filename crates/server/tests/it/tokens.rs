@@ -65,7 +65,13 @@ async fn a_token_is_told_once_kept_as_a_hash_and_named_in_the_trail() {
     let row = admin.get("/api/tokens").await.json()["tokens"][0].clone();
     assert!(row["used_at"].is_string(), "{row}");
     revoke(&mut admin, &token.id).await;
-    let acts = world.engine.store().acts(PageRequest::default()).await.unwrap().rows;
+    let acts = world
+        .engine
+        .store()
+        .acts(redrive_store::ActFilter::default(), PageRequest::default())
+        .await
+        .unwrap()
+        .rows;
     let trail: Vec<_> =
         acts.iter().rev().map(|row| (row.act.action.as_str(), row.act.actor.as_str())).collect();
     let robot = format!("token nightly replay ({})", token.id);

@@ -18,7 +18,7 @@ const CHANGES_NOTHING: &[(&str, &str)] = &[("POST", "/api/simulate")];
 
 async fn trail(world: &World) -> Vec<ActRow> {
     let page = PageRequest { limit: 200, cursor: None };
-    world.engine.store().acts(page).await.unwrap().rows
+    world.engine.store().acts(redrive_store::ActFilter::default(), page).await.unwrap().rows
 }
 
 /// The lines that an answer's request has left.
@@ -41,6 +41,52 @@ async fn change(world: &World, client: &mut Client, path: &str, body: Value) -> 
     let [row] = rows.as_slice() else { panic!("{path}: {rows:?}") };
     let side = |words: &Option<String>| words.clone().unwrap_or_else(|| "–".to_owned());
     format!("{}: {} → {}", row.act.action, side(&row.before), side(&row.after))
+}
+
+#[tokio::test]
+async fn the_trail_is_searched_by_who_what_to_what_since_when_and_by_which_request() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    for (path, reason) in
+        [("gateway/hold", "one"), ("gateway/release", "two"), ("host:a.example:443/hold", "three")]
+    {
+        let path = format!("/api/breakers/{path}");
+        assert_eq!(say(&mut operator, "POST", &path, &json!({"reason": reason})).await.status, 200);
+    }
+    let all = trail(&world).await;
+    let request = all[1].act.request_id.clone().unwrap();
+    let long = "x".repeat(256);
+    for (asked, expected) in [
+        ("actor=OPERATOR&action=target.hold".to_owned(), vec!["three", "one"]),
+        ("action=target.&subject=gateway".to_owned(), vec!["two", "one"]),
+        (format!("request_id={request}"), vec!["two"]),
+        ("actor=nobody".to_owned(), vec![]),
+        ("since=2000-01-01&action=target.".to_owned(), vec!["three", "two", "one"]),
+        ("since=2999-01-01T00:00:00Z".to_owned(), vec![]),
+    ] {
+        let found = operator.get(&format!("/api/audit?{asked}")).await.json();
+        let reasons: Vec<&str> =
+            found["acts"].as_array().unwrap().iter().map(|act| act["reason"].as_str().unwrap()).collect();
+        assert_eq!(reasons, expected, "{asked}");
+        let page = visit(&mut operator, &format!("/audit?{asked}")).await;
+        assert_eq!(page.all("tbody tr").len(), expected.len(), "{asked}");
+    }
+    for asked in [
+        "since=yesterday".to_owned(),
+        "actor=a%00b".to_owned(),
+        format!("subject={long}"),
+        "actor=a&actor=b".to_owned(),
+    ] {
+        let answer = operator.get(&format!("/api/audit?{asked}")).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "VALIDATION_INVALID_FIELD"), "{asked}");
+    }
+    let older = visit(&mut operator, "/audit?action=target.hold&limit=1").await;
+    assert_eq!(older.one("#action").attr("value"), Some("target.hold"));
+    let next = older.one("nav.pages a[rel=next]").attr("href").unwrap().to_owned();
+    let last = visit(&mut operator, &next).await;
+    assert!(last.text("tbody").contains("one"), "{}", last.text("tbody"));
+    assert_eq!(text(last.all("nav.pages a")[0]), "Newest");
+    assert_eq!(last.all("nav.pages a")[0].attr("href"), Some("/audit?action=target.hold&limit=1"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -264,6 +310,7 @@ async fn every_route_by_which_operators_act_leaves_its_request_in_the_trail() {
     let worker = workers["workers"][0]["id"].as_str().unwrap();
     walk.by("POST", "/api/workers/{id}/drain", worker, none()).await;
     walk.by("POST", "/workers/{id}", worker, "act=back").await;
+    walk.by("POST", "/workers", "", "act=resume&workload=convert").await;
     walk.by("POST", "/api/doctor", "", none()).await;
     walk.by("POST", "/settings", "", "").await;
 

@@ -71,6 +71,10 @@ fn commands_change_the_number_of_retries_and_pause_intake() {
     let (code, _, said) = ask(&data, &["intake", "set-max-retries", "1001"]);
     assert!(code != Some(0) && said.contains("1000"), "{code:?} {said}");
     assert_eq!(ask(&data, &["intake", "set-max-retries", "0"]).0, Some(0));
+    let (code, out, said) = ask(&data, &["config", "show"]);
+    let line = out.lines().find(|line| line.starts_with("INTAKE_MAX_RETRIES "));
+    let words: Option<Vec<&str>> = line.map(|line| line.split_whitespace().collect());
+    assert_eq!((code, words), (Some(0), Some(vec!["INTAKE_MAX_RETRIES", "0", "store"])), "{said}");
     assert_eq!(ask(&data, &["intake", "pause"]).0, Some(0));
     folders.put("queue/broken.pdf", b"%PDF-1.7\nnothing\n%%EOF\n");
     wait_for("a look that says why", || {
@@ -86,8 +90,11 @@ fn commands_change_the_number_of_retries_and_pause_intake() {
         (records.as_array().unwrap().len() == 1).then_some(records)
     });
     assert_eq!(records[0]["max_retries_exceeded"], true);
-    let (code, out, _) = ask(&data, &["intake", "clear-inflight"]);
+    let (code, out, said) = ask(&data, &["intake", "clear-inflight", "--dry-run"]);
+    assert_eq!((code, out.as_str(), said.as_str()), (Some(0), "0 would be cleared, 0 in flight\n", ""));
+    let (code, out, said) = ask(&data, &["intake", "clear-inflight"]);
     assert_eq!((code, out.as_str()), (Some(0), "0 cleared, 0 in flight\n"));
+    assert!(said.contains("0 of 0 in flight are taken for nothing"), "{said}");
     server.stop();
 }
 

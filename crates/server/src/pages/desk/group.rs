@@ -16,7 +16,7 @@ use super::super::layout::{Place, Shell, exactly};
 use super::super::viewer::Viewer;
 use super::super::words::{number, time};
 use super::replaying::{Typed, dialog};
-use super::{Pressed, groups as words, letters};
+use super::{Pressed, groups as words, letters, why};
 use crate::app::App;
 use crate::desk::{groups, replays};
 use crate::operator::Operator;
@@ -60,7 +60,7 @@ pub(in crate::pages) async fn change(
     Ok(Redirect::to(&format!("/dead/{group}")).into_response())
 }
 
-/// Starts all that waits for it again, and leads to how that goes.
+/// Starts all that was counted again, and leads to how that goes.
 pub(in crate::pages) async fn replay(
     State(app): State<App>,
     operator: Operator,
@@ -106,14 +106,14 @@ async fn show(
         @if let Some(code) = code { section.explain.is-bad aria-label="What it means" { (exactly(code, Some(&group.message))) } }
         dl.facts {
             div { dt { "Kind of job" } dd { (group.workload) } }
-            @if let Some(target) = &group.target { div { dt { "Blamed on" } dd { bdi { (target) } } } }
+            @if let Some(target) = &group.target { div { dt { "Target" } dd { bdi { (target) } } } }
             div { dt { "Failed attempts" } dd { (number(group.failures)) } }
             div { dt { "First seen" } dd { (time(group.first_seen)) } }
             div { dt { "Last seen" } dd { (time(group.last_seen)) } }
             div { dt { "An example" } dd { a href={ "/jobs/" (group.sample_job_id) } { "The newest job" } } }
         }
-        (dialog(&format!("/dead/{named}/replay"), &[], waiting, typed, flaw))
-        (letters::section(named, waiting, &letters))
+        (dialog(&format!("/dead/{named}/replay"), &[], &waiting, typed, flaw))
+        (letters::section(named, waiting.count, &letters))
     };
     Ok(Shell::new(what, Viewer::operator(app)).at(Place::Dead).page(&body))
 }
@@ -123,8 +123,9 @@ fn acts(group: &Group) -> Markup {
     let button = |act: &str, word: &str| html! { button.quiet name="act" value=(act) { (word) } };
     html! {
         form.acts method="post" action={ "/dead/" (group.fingerprint) } {
-            @if may(GroupState::Acknowledged) { (button("ack", "I look at it")) }
-            @if may(GroupState::Resolved) { (button("resolve", "It is mended")) }
+            @if may(GroupState::Acknowledged) { (button("ack", "Acknowledge")) }
+            @if may(GroupState::Resolved) { (button("resolve", "Mark as fixed")) }
+            @if may(GroupState::Acknowledged) || may(GroupState::Resolved) { (why(&group.fingerprint)) }
         }
     }
 }

@@ -20,7 +20,7 @@ const STATES: [(&str, &str); 5] = [
     ("", "All"),
     ("new", "New"),
     ("regressed", "Came back"),
-    ("acknowledged", "Being looked at"),
+    ("acknowledged", "Acknowledged"),
     ("resolved", "Resolved"),
 ];
 
@@ -83,7 +83,7 @@ fn row(group: &Group) -> Markup {
             }
             td { (group.workload) @if let Some(target) = &group.target { " · " bdi { (target) } } }
             td.num data-of="Waiting" { (number(group.open)) }
-            td { (time(group.last_seen)) }
+            td data-of="Last seen" { (time(group.last_seen)) }
             td { (state(&group.state)) }
         }
     }

@@ -10,7 +10,7 @@ use redrive_model::fingerprint::Fingerprint;
 use redrive_store::{DeadRow, Page};
 
 use super::super::words::{count, number, time};
-use super::Pressed;
+use super::{Pressed, why};
 use crate::app::App;
 use crate::dead;
 use crate::desk::letters;
@@ -64,11 +64,16 @@ fn line(row: &DeadRow) -> Markup {
     html! {
         tr {
             th scope="row" { a href={ "/jobs/" (row.job) } { (row.job) } p.fine { bdi { (row.message) } } }
-            td { @if let Some(owner) = &row.owner { bdi { (owner) } } @else { span.fine { "nobody's" } } }
+            td { @if let Some(owner) = &row.owner { bdi { (owner) } } @else { span.fine { "no owner" } } }
             td { (time(row.at)) " " span.fine { "after " (count(u64::from(row.attempts), "try", "tries")) } }
             td {
                 form.inline method="post" action={ "/letters/" (row.offset.0) } {
-                    (button("replay", "Replay")) " " (button("discard", "Discard"))
+                    (button("replay", "Replay")) " " (why(&row.job.to_string()))
+                    details class={ "because sure-" (row.job) } {
+                        summary { "Discard" span.unseen { " job " (row.job) } " …" }
+                        p.fine { "It leaves the dead letters and is not run again by a replay." }
+                        (button("discard", "Yes, discard"))
+                    }
                 }
             }
         }

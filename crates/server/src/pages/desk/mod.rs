@@ -19,12 +19,14 @@ pub(super) use breakers::{change as change_breaker, page as breakers};
 pub(super) use group::{change as change_group, page as group, replay};
 pub(super) use groups::page as groups;
 pub(super) use letters::change as change_letter;
-pub(super) use many::{ask_cancel, ask_replay, cancel as cancel_many, offers, replay as replay_many};
+pub(super) use many::{
+    ask_cancel, ask_replay, cancel as cancel_many, counted_at_once, offers, replay as replay_many,
+};
 pub(super) use overview::page as overview;
 pub(super) use replays::{change as change_replay, list as replays, one as one_replay};
 pub(super) use tokens::{make as make_token, page as tokens, revoke as revoke_token};
 pub(super) use trail::page as trail;
-pub(super) use workers::{change as change_worker, page as workers};
+pub(super) use workers::{change as change_worker, page as workers, resume as resume_workload};
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;
@@ -78,6 +80,16 @@ async fn fresh(app: &App, headers: &HeaderMap, title: &str, place: Place, piece:
 fn flawed(refusal: &Refusal, page: Response) -> Response {
     let status = StatusCode::from_u16(refusal.problem().status).unwrap_or(StatusCode::BAD_REQUEST);
     (status, page).into_response()
+}
+
+/// Where people may say why in a row: folded away, so that a table stays one.
+fn why(of: &str) -> Markup {
+    html! {
+        details class={ "because why-" (of) } {
+            summary { "Reason" span.unseen { " for what you do to " (of) } }
+            input id={ "why-" (of) } name="reason" type="text" maxlength="500" autocomplete="off" aria-label={ "Reason for what you do to " (of) };
+        }
+    }
 }
 
 /// Where people say why.

@@ -89,10 +89,12 @@ fn verdict(troubles: &[Trouble]) -> Markup {
 /// The numbers that people look for first.
 fn tiles(all: &Overview) -> Markup {
     let of = |pick: fn(&redrive_api::WorkloadDepth) -> u64| all.queues.iter().map(pick).sum::<u64>();
-    let waiting = of(|queue| queue.queued + queue.waiting_retry + queue.scheduled + queue.held);
+    let waiting =
+        of(|queue| queue.queued + queue.waiting_retry + queue.scheduled + queue.waiting_batch + queue.held);
     let oldest = all.queues.iter().filter_map(|queue| queue.oldest_age_ms).max();
     let sum = |pick: fn(&redrive_api::OverviewSlot) -> u64| all.slots.iter().map(pick).sum::<u64>();
     let (complete, failed) = (sum(|slot| slot.complete), sum(|slot| slot.failed));
+    let since = panels::since(all);
     let more = if all.queues.iter().any(|queue| queue.capped) { "more than " } else { "" };
     let old = oldest.map_or_else(|| "–".to_owned(), |ms| span(Duration::from_millis(ms)));
     let tile = |href: &str, value: &str, name: &str, note: &str| {
@@ -102,11 +104,11 @@ fn tiles(all: &Overview) -> Markup {
     };
     html! {
         ul.tiles aria-label="Numbers" {
-            (tile("/jobs?status=queued,waiting_retry,scheduled,held", &number(waiting), "waiting", more))
+            (tile("/jobs?status=queued,waiting_retry,scheduled,waiting_batch,held", &number(waiting), "waiting", more))
             (tile("/jobs?status=processing", &number(of(|queue| queue.processing)), "running", ""))
-            (tile("/jobs?status=queued", &old, "oldest that could run", ""))
-            (tile("/jobs?status=complete", &number(complete), "complete", &format!("in {}", all.window)))
-            (tile("/jobs?status=failed", &number(failed), "given up", &format!("in {}", all.window)))
+            (tile("/jobs?status=queued", &old, "oldest ready to run", ""))
+            (tile(&panels::jobs("complete", None, None, since), &number(complete), "complete", &format!("in {}", all.window)))
+            (tile(&panels::jobs("failed", None, None, since), &number(failed), "given up", &format!("in {}", all.window)))
             (tile("/dead", &number(all.dead_letters), "dead letters wait", ""))
             (tile("/workers", &number(all.workers.alive), if all.workers.alive == 1 { "worker" } else { "workers" }, &drained(all)))
         }

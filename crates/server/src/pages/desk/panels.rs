@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 use redrive_api::{CodeFailures, Overview, WorkloadDepth};
+use redrive_model::Timestamp;
 use url::form_urlencoded::Serializer;
 
 use super::super::words::{count, number, span, time};
@@ -33,9 +34,9 @@ pub(super) fn throughput(all: &Overview) -> Markup {
             (ends(all, &format!("the tallest has {}", number(highest))))
             @if all.behind > 10_000 { p.fine { (number(all.behind)) " events are not counted yet." } }
             p.lists {
-                a href=(jobs("complete", None, None)) { (count_of(complete, "complete")) } " "
-                a href=(jobs("waiting_retry", None, None)) { "Waiting to retry" } " "
-                a href=(jobs("failed", None, None)) { (count_of(failed, "given up")) }
+                a href=(jobs("complete", None, None, since(all))) { (count_of(complete, "complete")) } " "
+                a href=(jobs("waiting_retry", None, None, None)) { "Waiting to retry" } " "
+                a href=(jobs("failed", None, None, since(all))) { (count_of(failed, "given up")) }
             }
             details.table-throughput {
                 summary { "The same as a table" }
@@ -93,7 +94,7 @@ pub(super) fn failures(all: &Overview) -> Markup {
                                     tr {
                                         th scope="row" { a href={ "/failures/" (of.code) } { (of.code) } }
                                         td.num { (number(of.retried)) }
-                                        td.num { a href=(jobs("failed", None, Some(&of.code))) { (number(of.failed)) } }
+                                        td.num { a href=(jobs("failed", None, Some(&of.code), since(all))) { (number(of.failed)) } }
                                         td.num { a href=(dead(&of.code)) { (number(of.waiting)) } }
                                     }
                                 }
@@ -130,14 +131,14 @@ pub(super) fn latency(all: &Overview) -> Markup {
                         tbody {
                             @for of in &all.latencies {
                                 tr {
-                                    th scope="row" { a href=(jobs("complete", Some(&of.workload), None)) { (of.workload) } }
+                                    th scope="row" { a href=(jobs("complete", Some(&of.workload), None, since(all))) { (of.workload) } }
                                     td.num data-of="Attempts" { (number(of.attempts)) } td.num data-of="50 %" { (took(of.p50_ms)) }
                                     td.num data-of="95 %" { (took(of.p95_ms)) } td.num data-of="99 %" { (took(of.p99_ms)) }
                                 }
                             }
                         }
                     }
-                    p.fine { "From all attempts that completed, counted in steps: right to about a third." }
+                    p.fine { "From all completed attempts, counted in steps: accurate to about a third." }
                     details.table-latency {
                         summary { "The chart as a table" }
                         (scroll("How long attempts took", html! {
@@ -161,31 +162,33 @@ pub(super) fn latency(all: &Overview) -> Markup {
 
 /// What waits and runs now, and how old the oldest is.
 pub(super) fn depth(all: &Overview) -> Markup {
-    let total = |of: &WorkloadDepth| of.queued + of.processing + of.waiting_retry + of.scheduled + of.held;
+    let total = |of: &WorkloadDepth| {
+        of.queued + of.processing + of.waiting_retry + of.scheduled + of.waiting_batch + of.held
+    };
     let longest = all.queues.iter().map(total).max().unwrap_or(0);
     let old = |of: &WorkloadDepth| of.oldest_age_ms.map_or_else(|| "–".to_owned(), took);
     let cell = |of: &WorkloadDepth, status: &str, n: u64| {
-        html! { td.num { @if n > 0 { a href=(jobs(status, Some(&of.workload), None)) { (number(n)) } } @else { "0" } } }
+        html! { td.num { @if n > 0 { a href=(jobs(status, Some(&of.workload), None, None)) { (number(n)) } } @else { "0" } } }
     };
     panel(
         "Depth now",
         html! {
             @if all.queues.is_empty() { p.fine { "Nothing waits and nothing runs." } } @else {
                 p.keys {
-                    (key("running", "running")) (key("other", "could run")) (key("delayed", "waits to retry, or later"))
+                    (key("running", "running")) (key("other", "ready to run")) (key("delayed", "waits to retry, for its time or for its parts"))
                     (key("bad", "held"))
                 }
                 ul.lying {
                     @for of in &all.queues {
                         li {
                             span.ends {
-                                a href=(jobs("queued,processing,waiting_retry,scheduled,held", Some(&of.workload), None)) { (of.workload) }
+                                a href=(jobs("queued,processing,waiting_retry,scheduled,waiting_batch,held", Some(&of.workload), None, None)) { (of.workload) }
                                 span.num {
                                     (number(total(of)))
                                     @if of.oldest_age_ms.is_some() { " · oldest " (old(of)) }
                                 }
                             }
-                            (lying(&[("running", of.processing), ("other", of.queued), ("delayed", of.waiting_retry + of.scheduled), ("bad", of.held)], longest))
+                            (lying(&[("running", of.processing), ("other", of.queued), ("delayed", of.waiting_retry + of.scheduled + of.waiting_batch), ("bad", of.held)], longest))
                         }
                     }
                 }
@@ -194,8 +197,9 @@ pub(super) fn depth(all: &Overview) -> Markup {
                     (scroll("Depth now", html! {
                         table.plain-table {
                             thead { tr {
-                                th scope="col" { "Kind of job" } th.num scope="col" { "Running" } th.num scope="col" { "Could run" }
-                                th.num scope="col" { "Waiting to retry" } th.num scope="col" { "Scheduled" } th.num scope="col" { "Held" }
+                                th scope="col" { "Kind of job" } th.num scope="col" { "Running" } th.num scope="col" { "Ready to run" }
+                                th.num scope="col" { "Waiting to retry" } th.num scope="col" { "Scheduled" }
+                                th.num scope="col" { "Waiting for parts" } th.num scope="col" { "Held" }
                                 th.num scope="col" { "Oldest" }
                             } }
                             tbody {
@@ -204,6 +208,7 @@ pub(super) fn depth(all: &Overview) -> Markup {
                                         th scope="row" { (of.workload) @if of.capped { " " span.fine { "at least" } } }
                                         (cell(of, "processing", of.processing)) (cell(of, "queued", of.queued))
                                         (cell(of, "waiting_retry", of.waiting_retry)) (cell(of, "scheduled", of.scheduled))
+                                        (cell(of, "waiting_batch", of.waiting_batch))
                                         (cell(of, "held", of.held)) td.num { (old(of)) }
                                     }
                                 }
@@ -229,7 +234,7 @@ pub(super) fn targets(all: &Overview) -> Markup {
                             tr {
                                 th scope="row" { bdi { (breaker.target) } }
                                 td { (super::breakers::word(&breaker.state)) p.fine { "since " (time(breaker.since)) } }
-                                td.num data-of="Waiting" { (number(breaker.held_jobs)) }
+                                td.num data-of="Waiting" { (super::breakers::waiting(breaker)) }
                             }
                         }
                     }
@@ -292,10 +297,23 @@ fn count_of(n: u64, words: &str) -> String {
     format!("{} {words}", number(n))
 }
 
-/// The list of jobs in these states.
-fn jobs(status: &str, workload: Option<&str>, code: Option<&str>) -> String {
+/// When the window begins.
+pub(super) fn since(all: &Overview) -> Option<Timestamp> {
+    all.slots.first().map(|slot| slot.from)
+}
+
+/// The list of jobs in these states, that were created since then.
+pub(super) fn jobs(
+    status: &str,
+    workload: Option<&str>,
+    code: Option<&str>,
+    since: Option<Timestamp>,
+) -> String {
     let mut query = Serializer::new(String::new());
-    for (name, value) in [("workload", workload), ("status", Some(status)), ("code", code)] {
+    let since = since.map(|at| at.to_string());
+    for (name, value) in
+        [("workload", workload), ("status", Some(status)), ("code", code), ("since", since.as_deref())]
+    {
         if let Some(value) = value {
             query.append_pair(name, value);
         }

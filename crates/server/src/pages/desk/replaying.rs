@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 use redrive_api::{NewReplay, ReplayFilter};
+use redrive_model::Offset;
+use redrive_store::Matching;
 use serde::Deserialize;
 
 use super::super::words::number;
@@ -17,12 +19,15 @@ pub(in crate::pages) struct Typed {
     rate: String,
     stop: String,
     reason: String,
+    /// What was counted goes up to this dead letter.
+    upto: String,
 }
 
 impl Default for Typed {
     /// What is usual.
     fn default() -> Self {
-        Self { canary: "3".to_owned(), rate: "5".to_owned(), stop: "20".to_owned(), reason: String::new() }
+        let (reason, upto) = (String::new(), String::new());
+        Self { canary: "3".to_owned(), rate: "5".to_owned(), stop: "20".to_owned(), reason, upto }
     }
 }
 
@@ -33,8 +38,10 @@ impl Typed {
         if percent > 100 {
             return Err(Refusal::field("Stop when", "is no share from 0 to 100 %"));
         }
+        let upto = query::given(Some(self.upto.clone()));
         Ok(NewReplay {
             filter,
+            upto: upto.map(|text| text.parse().map_err(|_| super::odd())).transpose()?,
             canary: Some(whole("Try so many first", &self.canary)?),
             rate_per_sec: Some(whole("Then per second", &self.rate)?),
             stop_at_failure_share: Some(f64::from(percent) / 100.0),
@@ -48,11 +55,11 @@ fn whole(name: &str, typed: &str) -> Result<u32, Refusal> {
     typed.trim().parse().map_err(|_| Refusal::field(name, "is no whole number"))
 }
 
-/// The form. `kept` goes with it unseen.
+/// The form. `kept` goes with it unseen, and so does how far what was counted goes: nothing else is started, whatever dies meanwhile.
 pub(super) fn dialog(
     action: &str,
     kept: &[(&str, &str)],
-    waiting: u64,
+    waiting: &Matching<Offset>,
     typed: &Typed,
     flaw: Option<&str>,
 ) -> Markup {
@@ -67,17 +74,18 @@ pub(super) fn dialog(
     html! {
         section #replay aria-label="Replay" {
             h2 { "Replay" }
-            @if waiting == 0 && flaw.is_none() {
+            @if waiting.count == 0 && flaw.is_none() {
                 p.fine { "Nothing waits: there is nothing to replay." }
             } @else {
                 p.fine { "A few are tried first; when they end well the rest follows. It stops by itself when too many fail again." }
                 form.add method="post" action=(action) {
                     @for (name, value) in kept { input type="hidden" name=(name) value=(value); }
+                    @if let Some(upto) = waiting.newest { input type="hidden" name="upto" value=(upto.0); }
                     (field("canary", "Try so many first", &typed.canary, "100000"))
                     (field("rate", "Then per second", &typed.rate, "500"))
                     (field("stop", "Stop when so many % fail again", &typed.stop, "100"))
                     (reason("reason", &typed.reason))
-                    button { "Replay " (number(waiting)) @if waiting == 1 { " job" } @else { " jobs" } }
+                    button { "Replay " (number(waiting.count)) @if waiting.count == 1 { " job" } @else { " jobs" } }
                     @if let Some(flaw) = flaw { p.why role="alert" { "Nothing was started: " (flaw) } }
                 }
             }

@@ -2,15 +2,16 @@
 
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use redrive_api::Replay;
+use redrive_api::{Replay, ReplayQuery};
+use url::form_urlencoded::Serializer;
 
 use super::super::layout::Place;
 use super::super::words::{number, time, time_exactly};
-use super::{Pressed, groups};
+use super::{Pressed, groups, why};
 use crate::app::App;
 use crate::desk::replays::{self, Turn};
 use crate::operator::Operator;
@@ -19,16 +20,18 @@ use crate::refusal::Refusal;
 /// The bar is so many units wide.
 const WIDTH: u64 = 1_000;
 
-/// All of them, newest first.
+/// A page of them, newest first.
 pub(in crate::pages) async fn list(
     State(app): State<App>,
     operator: Operator,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let mut all = replays::all(&app, operator, None).await?;
-    all.sort_by_key(|replay| std::cmp::Reverse(replay.started_at));
+    let asked = replays::read(query.as_deref())?;
+    let list = replays::page(&app, operator, asked.clone()).await?;
+    let (all, here) = (&list.replays, address(&asked, asked.cursor.as_deref()));
     let piece = html! {
-        section #replays hx-get="/replays" hx-trigger="every 2s" hx-swap="outerMorph" {
+        section #replays hx-get=(here) hx-trigger="every 2s" hx-swap="outerMorph" {
             h1 { "Replays" }
             p.lead { "Dead letters that are started again under supervision: a few first, then the rest." }
             @if all.is_empty() {
@@ -36,12 +39,30 @@ pub(in crate::pages) async fn list(
             } @else {
                 table.plain-table.stacks {
                     thead { tr { th scope="col" { "Which" } th scope="col" { "How far" } th scope="col" { "Started" } } }
-                    tbody { @for replay in &all { (row(replay)) } }
+                    tbody { @for replay in all { (row(replay)) } }
                 }
+            }
+            nav.pages aria-label="More replays" {
+                @if let Some(next) = &list.next_cursor { a href=(address(&asked, Some(next))) rel="next" { "Older" } }
             }
         }
     };
     Ok(super::fresh(&app, &headers, "Replays", Place::Replays, piece).await)
+}
+
+fn address(asked: &ReplayQuery, cursor: Option<&str>) -> String {
+    let mut query = Serializer::new(String::new());
+    let pairs =
+        [("workload", asked.workload.as_deref()), ("limit", asked.limit.as_deref()), ("cursor", cursor)];
+    for (name, value) in pairs {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            query.append_pair(name, value);
+        }
+    }
+    match query.finish() {
+        query if query.is_empty() => "/replays".to_owned(),
+        query => format!("/replays?{query}"),
+    }
 }
 
 fn row(replay: &Replay) -> Markup {
@@ -49,7 +70,7 @@ fn row(replay: &Replay) -> Markup {
         tr {
             th scope="row" { a href={ "/replays/" (replay.id) } { (title(replay)) } }
             td { (phase(replay)) " " span.fine { (counts(replay)) } (bar(replay)) }
-            td { (time(replay.started_at)) " " span.fine { "by " bdi { (replay.by) } } }
+            td data-of="Started" { (time(replay.started_at)) " " span.fine { "by " bdi { (replay.by) } } }
         }
     }
 }
@@ -123,7 +144,7 @@ fn acts(replay: &Replay) -> Markup {
     html! {
         @if replay.finished_at.is_none() {
             form.acts method="post" action={ "/replays/" (replay.id) } {
-                (button(pausing.0, pausing.1)) (button("cancel", "End it"))
+                (button(pausing.0, pausing.1)) (button("cancel", "End it")) (why(&replay.id))
             }
         }
     }
@@ -145,7 +166,7 @@ fn phase(replay: &Replay) -> Markup {
         ("finishing", _) => ("is-running", "Finishing"),
         ("done", _) => ("is-good", "Done"),
         ("stopped", _) => ("is-bad", "Stopped: too many failed again"),
-        _ => ("is-off", "Ended by a person"),
+        _ => ("is-off", "Ended by an operator"),
     };
     html! { strong.toned.(tone) { (word) } }
 }

@@ -171,8 +171,8 @@ fn row(token: &Token) -> Markup {
                 @if let Some(at) = token.revoked_at { p.fine { (time(at)) } }
                 @else if let Some(end) = token.expires_at { p.fine { "until " (time(end)) } }
             }
-            td { (time(token.made_at)) p.fine { "by " bdi { (token.made_by) } } }
-            td { @if let Some(at) = token.used_at { (time(at)) } @else { "never" } }
+            td data-of="Made" { (time(token.made_at)) p.fine { "by " bdi { (token.made_by) } } }
+            td data-of="Last used" { @if let Some(at) = token.used_at { (time(at)) } @else { "never" } }
             td {
                 @if token.state == "good" {
                     form.inline method="post" action={ "/tokens/" (token.id) } {

@@ -66,8 +66,8 @@ fn row(turn: &BreakerTurn) -> Markup {
 fn what(word: &str) -> Markup {
     let (tone, words) = match Deed::parse(word) {
         Some(Deed::Opened) => ("is-bad", "Opened: its jobs wait"),
-        Some(Deed::Probed) => ("is-running", "Looked with one job"),
-        Some(Deed::Reopened) => ("is-bad", "Still no good answer: its jobs wait on"),
+        Some(Deed::Probed) => ("is-running", "Tested with one job"),
+        Some(Deed::Reopened) => ("is-bad", "Still failing: its jobs keep waiting"),
         Some(Deed::Answered) => ("is-running", "Answered: a few jobs at a time"),
         Some(Deed::Closed) => ("is-good", "Closed: all jobs again"),
         Some(Deed::Throttled) => ("is-delayed", "Asked us to wait"),

@@ -20,7 +20,7 @@ use crate::fetch::post::refused;
 use crate::own::OwnedBatch;
 use crate::refusal::Refusal;
 use crate::session::Guest;
-use crate::upload::admit_manifest;
+use crate::upload::{admit_manifest, admit_received};
 
 /// The largest form.
 const FORM: usize = 256 * 1024;
@@ -49,6 +49,7 @@ pub(in crate::pages) async fn hand_in(
     };
     let accepted = to_its_end(async move {
         let session = guest.keep(&app).await?;
+        let _turn = admit_received(&app, &session).await?;
         app.desk().hand_in_manifest(&session, received, None).await.map_err(refused)
     })
     .await?;

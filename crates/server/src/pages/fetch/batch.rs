@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use maud::{Markup, html};
 use redrive_api::FetchSnapshot;
+use redrive_fetch::summary;
 use redrive_model::{BatchState, Code, instant};
 use url::form_urlencoded::{self, Serializer};
 
@@ -43,12 +44,13 @@ pub(in crate::pages) async fn page(
 
 /// How far it is comes first: a tab shows the beginning.
 fn title(batch: &OwnedBatch) -> String {
-    let counters = &batch.counters;
+    let counts = summary(batch);
+    let total = number(counts.resources_total);
     match batch.state {
         BatchState::Processing => {
-            format!("{} of {} stored · Fetch", number(counters.ok), number(counters.total))
+            format!("{} of {total} stored · Fetch", number(counts.resources_completed))
         }
-        ended => format!("{}: {} resources", words::state(shown(ended.as_str())), number(counters.total)),
+        ended => format!("{}: {total} resources", words::state(shown(ended.as_str()))),
     }
 }
 

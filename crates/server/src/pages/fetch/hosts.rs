@@ -91,12 +91,13 @@ fn name(target: &Target) -> String {
 }
 
 fn how(breaker: Option<&Breaker>, now: Timestamp) -> Markup {
-    let Some(breaker) = breaker else { return html! { span.is-good.toned { "answers" } } };
+    // Nobody has noted anything about it, good or bad.
+    let Some(breaker) = breaker else { return html! { span.fine { "no trouble so far" } } };
     let words = match breaker.state.as_str() {
         "held" => "held by an operator",
         "throttled" => "asked us to wait",
         "open" => "does not answer well; nothing is lost meanwhile",
-        "half_open" => "one resource tries it now",
+        "half_open" => "one resource is testing it",
         "ramp" => "answers again; a few at a time",
         _ => return html! { span.is-good.toned { "answers" } },
     };

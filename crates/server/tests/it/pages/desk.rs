@@ -84,7 +84,14 @@ async fn a_cause_is_looked_at_and_mended_and_one_of_its_jobs_is_acted_on_alone()
     let cause = cause(&mut operator).await;
     let page = visit(&mut operator, &cause).await;
     let buttons: Vec<String> = page.all(".head button").iter().map(|b| b.text().collect()).collect();
-    assert_eq!(buttons, ["I look at it", "It is mended"]);
+    assert_eq!(buttons, ["Acknowledge", "Mark as fixed"]);
+    assert_eq!(
+        page.all("form.acts input[name=reason], tbody form input[name=reason]").len(),
+        3,
+        "for each act"
+    );
+    let sure = page.all("tbody form details button");
+    assert_eq!(sure.iter().map(|one| one.attr("value").unwrap()).collect::<Vec<_>>(), ["discard", "discard"]);
     let letters: Vec<String> =
         page.all("tbody form").iter().map(|form| form.attr("action").unwrap().to_owned()).collect();
     assert_eq!(letters.len(), 2);
@@ -97,7 +104,7 @@ async fn a_cause_is_looked_at_and_mended_and_one_of_its_jobs_is_acted_on_alone()
     let job = world.engine.job(job.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((job.state, job.generation), (State::Complete, 2));
     assert_eq!(press(&mut operator, &cause, "act=ack").await.status, 303);
-    assert_eq!(visit(&mut operator, &cause).await.text(".how .toned"), "Being looked at");
+    assert_eq!(visit(&mut operator, &cause).await.text(".how .toned"), "Acknowledged");
     assert_eq!(press(&mut operator, &cause, "act=resolve").await.status, 303);
     assert_eq!(press(&mut operator, &cause, "act=ack").await.status, 409);
     assert_eq!(visit(&mut operator, "/dead?state=resolved").await.all("tbody tr").len(), 1);
@@ -115,13 +122,18 @@ async fn a_target_is_held_and_let_go_and_workers_are_told() {
     let row =
         page.all("tbody tr").into_iter().find(|row| row.text().any(|t| t == "host:a.example:443")).unwrap();
     let said: String = row.text().collect();
-    assert!(said.contains("Held by a person") && said.contains("maintenance"), "{said}");
+    assert!(said.contains("Held by an operator") && said.contains("maintenance"), "{said}");
+    let by_the_hour = "act=hold&target=host%3Aa.example%3A443&seconds=3600";
+    assert_eq!(press(&mut operator, "/breakers", by_the_hour).await.status, 303);
+    let page = visit(&mut operator, "/breakers").await;
+    assert!(page.text("#breakers > table").contains("It ends in "), "{}", page.text("#breakers > table"));
+    assert_eq!(press(&mut operator, "/breakers", &by_the_hour.replace("3600", "7")).await.status, 400);
     let freed = press(&mut operator, "/breakers", "act=release&target=host%3Aa.example%3A443").await;
     assert_eq!(freed.status, 303);
     let did = visit(&mut operator, "/breakers?target=host%3Aa.example%3A443").await;
     let turns: Vec<String> =
         did.all("#turns tbody td strong").iter().map(|word| word.text().collect()).collect();
-    assert_eq!(turns, ["Let go", "Held"]);
+    assert_eq!(turns, ["Let go", "Held", "Held"]);
     assert!(did.text("#turns tbody").contains("by operator (token) maintenance"), "{}", did.text("#turns"));
     assert_eq!(did.one("#breakers").attr("hx-get"), Some("/breakers?target=host%3Aa.example%3A443"));
     let wrong = press(&mut operator, "/breakers", "act=hold&target=&reason=why").await;
@@ -143,4 +155,26 @@ async fn a_target_is_held_and_let_go_and_workers_are_told() {
     assert_eq!(press(&mut operator, &worker, "act=back").await.status, 303);
     assert_eq!(visit(&mut operator, "/workers").await.text("tbody button"), "Drain");
     assert_eq!(press(&mut operator, &worker, "act=shoot").await.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_targets_lead_on_to_more_and_the_piece_stays_where_it_is() {
+    let world = World::with(|setup| setup.works = false).await;
+    let mut operator = world.operator();
+    for n in 0..52 {
+        let path = format!("/api/breakers/host:{n:02}.example:443/hold");
+        assert_eq!(operator.post(&path).await.status, 200);
+    }
+    let first = visit(&mut operator, "/breakers").await;
+    assert_eq!(first.all("#breakers > table tbody tr").len(), 50);
+    let more = first.one("nav[aria-label='More targets'] a[rel=next]").attr("href").unwrap().to_owned();
+    let second = visit(&mut operator, &more).await;
+    assert_eq!(second.all("#breakers > table tbody tr").len(), 2);
+    assert_eq!(second.one("#breakers").attr("hx-get"), Some(more.as_str()));
+    assert_eq!(second.one("nav[aria-label='More targets'] a").attr("href"), Some("/breakers"));
+    // What they did has its own place in the address.
+    let both = visit(&mut operator, &format!("{more}&target=gateway")).await;
+    assert_eq!(both.all("#breakers > table tbody tr").len(), 2);
+    assert_eq!(visit(&mut operator, "/breakers?after=x").await.answer.status, 400);
+    assert_eq!(visit(&mut operator, "/workers?cursor=x").await.answer.status, 400);
 }

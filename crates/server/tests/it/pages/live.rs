@@ -100,11 +100,14 @@ async fn the_banner_comes_and_goes_with_the_hold() {
     listener.wait("banner").await;
     let id = client.upload("a.pdf", &pdf(1), None).await.job_id();
     let piece = Page::piece(client.ask("GET", "/banner", SCRIPT).await);
-    assert_eq!(piece.text("strong"), "Converter busy, jobs will resume automatically");
+    let stopped = "The converter was stopped by an operator. Jobs wait and are not lost.";
+    assert_eq!(piece.text("strong"), stopped);
     assert!(piece.text(".fine").starts_with("Since "), "{}", piece.text(".fine"));
     let page = visit(&mut client, "/jobs").await;
-    assert_eq!(page.text("#banner strong"), "Converter busy, jobs will resume automatically");
-    assert!(page.text(&format!("#job-{id} .how")).starts_with("Held waits for the converter"));
+    assert_eq!(page.text("#banner strong"), stopped);
+    assert!(
+        page.text(&format!("#job-{id} .how")).starts_with("Held waits for the converter; it is not lost")
+    );
     assert!(!page.answer.text().contains("/srv") && !page.answer.text().contains("maintenance"));
     world.engine.release(&target, &By::new("op")).await.unwrap();
     listener.wait("banner").await;

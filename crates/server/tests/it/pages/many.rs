@@ -1,5 +1,8 @@
 //! The operators' list of jobs: every filter in the address and in the form, and one act on all that match.
 
+use redrive_engine::Input;
+use redrive_model::limits::MAX_REACH;
+
 use super::reader::{press, text, visit};
 use crate::desk::refused;
 use crate::world::{World, eventually, pdf};
@@ -38,8 +41,13 @@ async fn the_form_asks_in_the_words_of_the_api_and_keeps_them() {
 async fn all_failed_jobs_that_match_are_replayed_by_the_form_that_counts_them() {
     let (_world, mut operator) = refused(3).await;
     let all = visit(&mut operator, "/jobs?status=failed").await;
-    assert_eq!(all.text(".many"), "Choose a kind of job above, and you can replay all that match.");
+    assert_eq!(all.text(".many a"), "Replay all 3 that wait …");
+    let kinds = visit(&mut operator, all.one(".many a").attr("href").unwrap()).await;
+    assert_eq!(kinds.text("#kinds tbody a"), "Replay all 3 of convert …");
+    let of_one = kinds.one("#kinds tbody a").attr("href").unwrap().to_owned();
+    assert_eq!(visit(&mut operator, &of_one).await.text("#replay button"), "Replay 3 jobs");
     let list = visit(&mut operator, "/jobs?status=failed&workload=convert&q=2.pdf").await;
+    assert_eq!(list.text(".many a"), "Count and replay all that match …");
     let offer = list.one(".many a").attr("href").unwrap().to_owned();
     assert_eq!(offer, "/jobs/replay?workload=convert&status=failed&q=2.pdf");
     let form = visit(&mut operator, &offer).await;
@@ -49,7 +57,8 @@ async fn all_failed_jobs_that_match_are_replayed_by_the_form_that_counts_them() 
         .iter()
         .map(|input| format!("{}={}", input.attr("name").unwrap(), input.attr("value").unwrap()))
         .collect();
-    assert_eq!(kept, ["workload=convert", "status=failed", "q=2.pdf"]);
+    let upto = operator.get("/api/dead-letters").await.json()["dead_letters"][0]["offset"].clone();
+    assert_eq!(kept, ["workload=convert", "status=failed", "q=2.pdf", &format!("upto={upto}")]);
     let flawed =
         press(&mut operator, "/jobs/replay", &format!("{}&canary=x&rate=5&stop=20", kept.join("&"))).await;
     assert_eq!(flawed.status, 400, "{}", flawed.text());
@@ -64,12 +73,10 @@ async fn all_failed_jobs_that_match_are_replayed_by_the_form_that_counts_them() 
     .await;
     let left = visit(&mut operator, "/jobs?status=failed&workload=convert").await;
     assert_eq!(left.all("#jobs tbody tr").len(), 2, "what did not match was left alone");
-    for bad in [
-        "/jobs/replay",
-        "/jobs/replay?status=failed",
-        "/jobs/replay?workload=convert&batch=x",
-        "/jobs/replay?x=1",
-    ] {
+    let none = visit(&mut operator, "/jobs/replay?status=failed&code=GW_TIMEOUT").await;
+    assert_eq!(none.text("#kinds"), "Nothing waits: there is nothing to replay.");
+    assert_eq!(press(&mut operator, "/jobs/replay", "canary=1&rate=50&stop=50").await.status, 400);
+    for bad in ["/jobs/replay?workload=convert&batch=x", "/jobs/replay?x=1"] {
         assert_eq!(visit(&mut operator, bad).await.answer.status, 400, "{bad}");
     }
 }
@@ -85,13 +92,17 @@ async fn all_waiting_jobs_that_match_are_cancelled_after_they_were_counted() {
     let offer = list.one(".many a").attr("href").unwrap().to_owned();
     let form = visit(&mut operator, &offer).await;
     assert_eq!(form.text("#cancel button"), "Cancel 3 jobs");
-    // One more comes: no more are cancelled than the person was told.
-    ann.upload("3.pdf", &pdf(3), None).await;
-    let fields = "workload=convert&status=queued&most=3&reason=a+slip";
-    let done = press(&mut operator, "/jobs/cancel", fields).await;
+    let upto = form.one("#cancel input[name=upto]").attr("value").unwrap().to_owned();
+    // One more comes: it is not cancelled, and those that the person was told of are.
+    let later = ann.upload("3.pdf", &pdf(3), None).await.job_id();
+    let fields = format!("workload=convert&status=queued&most=3&upto={upto}&reason=a+slip");
+    let done = press(&mut operator, "/jobs/cancel", &fields).await;
     assert_eq!((done.status, done.header("location")), (303, Some("/jobs?workload=convert&status=queued")));
     let left = visit(&mut operator, "/jobs?status=queued&workload=convert").await;
     assert_eq!(left.all("#jobs tbody tr").len(), 1);
+    assert_eq!(ann.get(&format!("/api/jobs/{later}")).await.json()["status"], "queued");
+    let kinds = visit(&mut operator, "/jobs/cancel?status=queued").await;
+    assert_eq!(kinds.text("#kinds tbody a"), "Cancel all 1 of convert …");
     assert!(text(visit(&mut operator, "/audit").await.all("tbody tr")[0]).contains("a slip"));
     assert!(visit(&mut operator, "/jobs").await.all(".many").is_empty(), "not without a filter");
     assert_eq!(
@@ -100,4 +111,35 @@ async fn all_waiting_jobs_that_match_are_cancelled_after_they_were_counted() {
         "how many?"
     );
     assert_eq!(press(&mut operator, "/jobs/cancel", "status=queued&most=3").await.status, 400);
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Hay(i64);
+
+impl Input for Hay {
+    const WORKLOAD: &'static str = "hay";
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_looked_at_many_in_vain_leads_on_and_an_id_is_found_at_once() {
+    let world = World::start().await;
+    let mut ann = world.client();
+    let needle = world.converted(&mut ann, "needle.pdf", &pdf(1)).await;
+    let hay: Vec<Hay> = (0..MAX_REACH).map(Hay).collect();
+    for some in hay.chunks(1_000) {
+        world.engine.enqueue_many(some).await.unwrap();
+    }
+    let mut operator = world.operator();
+    let first = visit(&mut operator, "/jobs?q=needle").await;
+    assert_eq!(
+        first.text(".empty p"),
+        "None of the 20,000 jobs that were looked at matches. There are older ones."
+    );
+    let older = visit(&mut operator, first.one(".empty a[rel=next]").attr("href").unwrap()).await;
+    assert_eq!(older.all("#jobs tbody tr").len(), 1);
+    assert!(older.text("#jobs tbody").contains("needle.pdf"));
+    let named = visit(&mut operator, &format!("/jobs?q={needle}")).await;
+    assert!(named.text("#jobs tbody").contains("needle.pdf"));
+    // Somebody else's is not found that way.
+    assert!(visit(&mut world.client(), &format!("/jobs?q={needle}")).await.all("#jobs tbody tr").is_empty());
 }

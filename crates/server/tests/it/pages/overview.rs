@@ -24,11 +24,35 @@ async fn the_first_sentence_says_whether_something_is_wrong_and_leads_to_it() {
     assert_eq!(well.text("title"), "Overview · Redrive");
     assert_eq!(press(&mut operator, "/breakers", "act=hold&target=gateway&reason=x").await.status, 303);
     let held =
-        saying(&mut operator, "Nothing is broken, but you should know: gateway is held by a person.").await;
+        saying(&mut operator, "Nothing is broken, but you should know: gateway is held by an operator.")
+            .await;
     assert_eq!(held.one(".verdict a").attr("href"), Some("/breakers"));
     let piece = Page::piece(operator.ask("GET", "/overview?window=6h", SCRIPT).await);
     assert_eq!(piece.one("#overview").attr("hx-get"), Some("/overview?window=6h"));
     assert_eq!(piece.text("nav.tabs [aria-current=true]"), "Last 6 hours");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pause_is_told_with_the_way_to_end_it() {
+    let world = World::start().await;
+    let mut operator = world.operator();
+    let convert = redrive_model::WorkloadName::new("convert").unwrap();
+    for workload in [Some(&convert), None] {
+        let by = redrive_engine::By::new("ann");
+        world.engine.pause(workload, &by).await.unwrap();
+        let name = workload.map_or("", |name| name.as_str());
+        let page = saying(&mut operator, "Nothing is broken, but you should know:").await;
+        let link = page.one(".verdict a").attr("href").unwrap().to_owned();
+        assert_eq!(link, "/workers#paused");
+        let page = visit(&mut operator, "/workers").await;
+        assert_eq!(page.one("form[action=\"/workers\"] input[name=workload]").attr("value"), Some(name));
+        let pressed =
+            press(&mut operator, "/workers", &format!("act=resume&workload={name}&reason=lunch")).await;
+        assert_eq!(pressed.status, 303, "{}", pressed.text());
+        assert!(visit(&mut operator, "/workers").await.all("#paused").is_empty());
+        saying(&mut operator, "All is well.").await;
+    }
+    assert_eq!(press(&mut operator, "/workers", "act=stop&workload=convert").await.status, 400);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,7 +85,8 @@ async fn every_chart_has_its_table_and_every_link_leads_somewhere() {
     let links: std::collections::BTreeSet<String> =
         page.all("#overview a").iter().map(|a| a.attr("href").unwrap().to_owned()).collect();
     assert!(
-        links.contains("/dead?code=GW_4XX") && links.contains("/jobs?status=failed&code=GW_4XX"),
+        links.contains("/dead?code=GW_4XX")
+            && links.iter().any(|link| link.starts_with("/jobs?status=failed&code=GW_4XX&since=")),
         "{links:?}"
     );
     for link in links {
