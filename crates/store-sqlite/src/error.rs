@@ -5,6 +5,11 @@ use rusqlite::ErrorCode;
 
 /// Maps an error; the caller decides whether the connection must be thrown away.
 pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
+    error_of(&error)
+}
+
+/// The same, where the error is still looked at.
+pub(crate) fn error_of(error: &rusqlite::Error) -> StoreError {
     let text = error.to_string();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -22,6 +27,15 @@ pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
         }
         Some(ErrorCode::ConstraintViolation) => StoreError::Invalid(format!("refused by the schema: {text}")),
         _ => StoreError::Internal(text),
+    }
+}
+
+/// The same for a commit. When the disk fails in it, its last page may lie in the log all the same, and a process that
+/// opens the file later finds it done.
+pub(crate) fn commit_error(error: &rusqlite::Error) -> StoreError {
+    match error_of(error) {
+        StoreError::Unavailable { reason } if breaks_connection(error) => StoreError::Unknown { reason },
+        told => told,
     }
 }
 

@@ -17,7 +17,7 @@ use redrive_store::{Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::{breaks_connection, store_error};
+use crate::error::{breaks_connection, commit_error, error_of, store_error};
 use crate::lanes::Lanes;
 use crate::sql;
 use crate::tally::Tallies;
@@ -253,20 +253,25 @@ impl State {
     }
 
     fn commit(&mut self, tallies: &Tallies) -> std::result::Result<(), StoreError> {
-        let result = tallies
-            .write(&self.conn)
-            .and_then(|()| self.conn.prepare_cached("COMMIT").and_then(|mut s| s.execute([])).map(drop));
-        let Err(error) = result else { return Ok(()) };
+        if let Err(error) = tallies.write(&self.conn) {
+            return Err(self.lose(&error, error_of(&error)));
+        }
+        let committed = self.conn.prepare_cached("COMMIT").and_then(|mut s| s.execute([]));
+        let Err(error) = committed else { return Ok(()) };
+        let told = commit_error(&error);
+        Err(self.lose(&error, told))
+    }
+
+    /// The group is over, and with it the connection when it can no longer be trusted.
+    fn lose(&mut self, error: &rusqlite::Error, told: StoreError) -> StoreError {
+        if !breaks_connection(error) {
+            return self.forget(told);
+        }
         if !self.conn.is_autocommit() {
             let _ = self.conn.execute_batch("ROLLBACK");
         }
-        let broken = breaks_connection(&error);
-        let error = store_error(error);
-        if broken {
-            self.broken = Some(copy(&error));
-            return Err(error);
-        }
-        Err(self.forget(error))
+        self.broken = Some(copy(&told));
+        told
     }
 
     /// Nothing of the group was written: what was remembered from it is read again.
@@ -302,6 +307,7 @@ fn copy(error: &StoreError) -> StoreError {
         StoreError::Full => StoreError::Full,
         StoreError::Refused(text) => StoreError::Refused(text.clone()),
         StoreError::Unavailable { reason } => StoreError::Unavailable { reason: reason.clone() },
+        StoreError::Unknown { reason } => StoreError::Unknown { reason: reason.clone() },
         other => StoreError::Internal(other.to_string()),
     }
 }

@@ -9,6 +9,7 @@
 )]
 
 mod busy;
+mod commit;
 mod damage;
 mod full;
 mod harness;
