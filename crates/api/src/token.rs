@@ -46,11 +46,13 @@ pub struct Token {
     pub used_at: Option<Timestamp>,
 }
 
-/// All tokens.
+/// A page of tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
     /// The newest first.
     pub tokens: Vec<Token>,
+    /// Asks for the next page; missing on the last.
+    pub next_cursor: Option<String>,
 }
 
 /// A token that was made.

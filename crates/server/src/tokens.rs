@@ -1,28 +1,67 @@
 //! `/api/tokens`: who may come in as an operator besides the one with the lasting token, what they may do, and until when.
 
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+
 use axum::Json;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
-use redrive_api::{Because, MadeToken, NewToken, Problem, Token, TokenList};
-use redrive_model::Code;
+use redrive_api::{Because, MadeToken, NewToken, PageQuery, Problem, Token, TokenList};
+use redrive_model::{Code, instant};
 use redrive_store::{Scope, TokenId, TokenName, TokenRow};
 
 use crate::app::App;
 use crate::body::Said;
 use crate::deadline::to_its_end;
 use crate::operator::{Fresh, Operator, fresh_token};
+use crate::query;
 use crate::refusal::Refusal;
 
-/// All tokens that were ever made, the newest first: also those that are expired or taken back. The lasting token is not one of them.
-#[utoipa::path(get, path = "/api/tokens", tag = "operators", responses((status = 200, body = TokenList)))]
-pub(crate) async fn list(State(app): State<App>, operator: Operator) -> Result<Json<TokenList>, Refusal> {
-    Ok(Json(TokenList { tokens: all(&app, operator).await? }))
+/// Tokens that were ever made, the newest first: also those that are expired or taken back. The lasting token is not one of them.
+#[utoipa::path(get, path = "/api/tokens", tag = "operators", params(PageQuery), responses(
+    (status = 200, body = TokenList),
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    operator: Operator,
+    RawQuery(asked): RawQuery,
+) -> Result<Json<TokenList>, Refusal> {
+    Ok(Json(page(&app, operator, query::page(asked.as_deref())?).await?))
 }
 
-/// The same, not as an answer.
-pub(crate) async fn all(app: &App, operator: Operator) -> Result<Vec<Token>, Refusal> {
-    Ok(app.desk().tokens(operator).await?.into_iter().map(view).collect())
+/// A page of them.
+pub(crate) async fn page(app: &App, operator: Operator, asked: PageQuery) -> Result<TokenList, Refusal> {
+    let rows = app.desk().tokens(operator).await?;
+    let (rows, next_cursor) = query::cut(rows, asked, |row| Cursor {
+        made: Reverse(instant::to_millis(row.made_at)),
+        id: row.id.to_string(),
+    })?;
+    Ok(TokenList { tokens: rows.into_iter().map(view).collect(), next_cursor })
+}
+
+/// The place of a token in the list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Cursor {
+    made: Reverse<i64>,
+    id: String,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.made.0, self.id)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (made, id) = text.split_once('_').ok_or(())?;
+        let id = id.parse::<TokenId>().map_err(drop)?;
+        Ok(Self { made: Reverse(made.parse().map_err(drop)?), id: id.to_string() })
+    }
 }
 
 /// Makes a token. This answer is the only one that ever holds it.

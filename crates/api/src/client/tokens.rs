@@ -1,12 +1,15 @@
 //! Operators' tokens: listed, made, taken back.
 
-use super::{Client, Result};
-use crate::{Because, MadeToken, NewToken, Token, TokenList};
+use reqwest::Method;
+
+use super::{Client, QUICK, Result, read};
+use crate::{Because, MadeToken, NewToken, PageQuery, Token, TokenList};
 
 impl Client {
-    /// All tokens, the newest first.
-    pub async fn tokens(&self) -> Result<TokenList> {
-        self.get(&["api", "tokens"]).await
+    /// A page of tokens, the newest first.
+    pub async fn tokens(&self, wanted: &PageQuery) -> Result<TokenList> {
+        let request = self.request(Method::GET, &["api", "tokens"]).query(wanted).timeout(QUICK);
+        read(self.send(request).await?).await
     }
 
     /// Makes one. The answer is the only one that holds it.

@@ -4,7 +4,7 @@ use redrive_api::{Because, NewToken, Token};
 use redrive_model::text::one_line_chars;
 use redrive_store::clock::{Clock, SystemClock};
 
-use super::asking::{ask, each};
+use super::asking::{ask, each, pages, part};
 use super::when;
 use crate::args::{Shared, Tokens};
 use crate::exit::Stop;
@@ -13,10 +13,11 @@ use crate::say;
 pub(crate) fn run(shared: &Shared, what: &Tokens) -> Result<(), Stop> {
     ask(shared, what.flags(), async |client| match what {
         Tokens::List { json, .. } => {
-            for token in client.tokens().await?.tokens {
-                row(&token, *json)?;
-            }
-            Ok(())
+            let page = async |rows, cursor| {
+                let list = client.tokens(&part(rows, cursor)).await?;
+                Ok((list.tokens, list.next_cursor))
+            };
+            pages(usize::MAX, page, |one| row(one, *json)).await
         }
         Tokens::Add { name, scope, expires, json, .. } => {
             let ahead = |text| when::ahead("--expires", text, SystemClock.now());

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection};
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use redrive_api::{MadeToken, NewToken, Token};
+use redrive_api::{MadeToken, NewToken, PageQuery, Token};
 use redrive_model::Timestamp;
 use redrive_store::Scope;
 use serde::Deserialize;
@@ -15,9 +15,10 @@ use serde::Deserialize;
 use super::super::layout::{Place, Shell};
 use super::super::viewer::Viewer;
 use super::super::words::time;
-use super::Pressed;
+use super::{Pressed, why};
 use crate::app::App;
 use crate::operator::Operator;
+use crate::query;
 use crate::refusal::Refusal;
 use crate::tokens;
 
@@ -34,8 +35,12 @@ pub(in crate::pages) struct Typed {
 }
 
 /// The page.
-pub(in crate::pages) async fn page(State(app): State<App>, operator: Operator) -> Result<Response, Refusal> {
-    show(&app, operator, &Typed::default(), None, None).await
+pub(in crate::pages) async fn page(
+    State(app): State<App>,
+    operator: Operator,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    show(&app, operator, query::page(query.as_deref())?, &Typed::default(), None, None).await
 }
 
 /// Makes a token, and shows it this once.
@@ -46,10 +51,12 @@ pub(in crate::pages) async fn make(
 ) -> Result<Response, Refusal> {
     let typed = super::read(form)?;
     match made(&app, operator, &typed).await {
-        Ok(token) => show(&app, operator, &Typed::default(), None, Some(&token)).await,
+        Ok(token) => show(&app, operator, PageQuery::default(), &Typed::default(), None, Some(&token)).await,
         // What was typed is shown again, with what is wrong with it.
         Err(refusal) if refusal.problem().status == 400 => {
-            let page = show(&app, operator, &typed, Some(&refusal.problem().detail), None).await?;
+            let page =
+                show(&app, operator, PageQuery::default(), &typed, Some(&refusal.problem().detail), None)
+                    .await?;
             Ok(super::flawed(&refusal, page))
         }
         Err(refusal) => Err(refusal),
@@ -89,11 +96,12 @@ pub(in crate::pages) async fn revoke(
 async fn show(
     app: &App,
     operator: Operator,
+    asked: PageQuery,
     typed: &Typed,
     flaw: Option<&str>,
     fresh: Option<&MadeToken>,
 ) -> Result<Response, Refusal> {
-    let all = tokens::all(app, operator).await?;
+    let list = tokens::page(app, operator, asked).await?;
     let body = html! {
         h1 { "Tokens" }
         p.lead {
@@ -107,7 +115,7 @@ async fn show(
             }
         }
         (form(typed, flaw))
-        @if all.is_empty() {
+        @if list.tokens.is_empty() {
             div.empty { p { "No token was made yet." } }
         } @else {
             table.plain-table.stacks {
@@ -117,8 +125,11 @@ async fn show(
                         th scope="col" { "Last used" } th scope="col" { "Acts" }
                     }
                 }
-                tbody { @for token in &all { (row(token)) } }
+                tbody { @for token in &list.tokens { (row(token)) } }
             }
+        }
+        nav.pages aria-label="More tokens" {
+            @if let Some(next) = &list.next_cursor { a href={ "/tokens?cursor=" (next) } rel="next" { "More" } }
         }
     };
     Ok(Shell::new("Tokens", Viewer::operator(app)).at(Place::Tokens).page(&body))
@@ -176,7 +187,8 @@ fn row(token: &Token) -> Markup {
             td {
                 @if token.state == "good" {
                     form.inline method="post" action={ "/tokens/" (token.id) } {
-                        button.quiet name="act" value="revoke" aria-label={ "Take back " (token.name) } { "Take back" }
+                        button.quiet name="act" value="revoke" aria-label={ "Take back " (token.name) } { "Take back" } " "
+                        (why(&token.id))
                     }
                 }
             }
