@@ -38,12 +38,7 @@ impl Sha256 {
 
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digit = |n: u8| if n < 10 { b'0' + n } else { b'a' + (n - 10) };
-        let mut text = [0; 64];
-        for (digits, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            digits.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
-        }
-        f.write_str(str::from_utf8(&text).unwrap_or_default())
+        f.write_str(digits(&self.0, &mut [0; 64]))
     }
 }
 
@@ -55,7 +50,7 @@ impl fmt::Debug for Sha256 {
 
 impl Serialize for Sha256 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(digits(&self.0, &mut [0; 64]))
     }
 }
 
@@ -64,6 +59,15 @@ impl<'de> Deserialize<'de> for Sha256 {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not 64 hexadecimal digits"))
     }
+}
+
+/// Bytes as hexadecimal digits, two for each, as far as there is room.
+pub(crate) fn digits<'a>(bytes: &[u8], room: &'a mut [u8]) -> &'a str {
+    let digit = |n: u8| if n < 10 { b'0' + n } else { b'a' + (n - 10) };
+    for (pair, byte) in room.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    str::from_utf8(room).unwrap_or_default()
 }
 
 /// A hash and a count that grow while bytes pass.

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::digest::{Hashing, Sha256};
+use crate::digest::{Hashing, Sha256, digits};
 use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::seam::{Point, Seam};
@@ -69,7 +69,7 @@ pub(crate) struct TempFolder {
 
 impl MakeTemp for TempFolder {
     fn make(&self) -> Result<Temp> {
-        let name = format!("{:032x}", rand::rng().random::<u128>());
+        let name = digits(&rand::rng().random::<[u8; 16]>(), &mut [0; 32]).to_owned();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = if self.shared { Mode::from_raw_mode(0o666) } else { Mode::RUSR | Mode::WUSR };
         let made = rustix::fs::openat(&self.folder, &name, flags, mode);

@@ -134,12 +134,13 @@ impl Fetch {
                 return Err(failure);
             }
         };
-        if let Some(by) = &fetched.by {
+        let by = fetched.by.as_ref().and_then(Checked::target);
+        if let Some(url) = fetched.by.as_ref().map(Checked::url) {
             // Its own host led there: without it, one that only redirects would never be given more.
-            hosts(resource.host(), by.target()).for_each(|host| self.polite.went_well(&host));
+            let own = if url.as_str() == resource.url { None } else { resource.host() };
+            hosts(own, by.clone()).for_each(|host| self.polite.went_well(&host));
         }
         (seen.proxy, seen.status) = (fetched.proxy.clone(), Some(fetched.head.status));
-        let by = fetched.by.as_ref().and_then(Checked::target);
         let made = self.store(ctx, resource, place, asked, fetched).await?;
         by.into_iter().for_each(|by| ctx.came_to(by));
         Ok(made)

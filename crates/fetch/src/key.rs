@@ -17,8 +17,9 @@ pub fn object_key(prefix: &str, id: &str, url: &str) -> Result<Key, KeyError> {
     let hash = Sha256::of(id.as_bytes()).to_string();
     let (shard, hash) = (hash.get(..2).unwrap_or_default(), hash.get(..32).unwrap_or_default());
     let tail = tail(url);
-    let name = if tail.is_empty() { hash.to_owned() } else { format!("{hash}-{tail}") };
-    below(prefix, &format!("{shard}/{name}"))
+    let top = if prefix.is_empty() { "" } else { "/" };
+    let dash = if tail.is_empty() { "" } else { "-" };
+    Key::parse(&[prefix, top, shard, "/", hash, dash, &tail].concat())
 }
 
 /// A name below a prefix, or right at the top where there is none.

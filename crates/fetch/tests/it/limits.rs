@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redrive_blob::{Folder, Point, Seam};
-use redrive_engine::Code;
+use redrive_engine::model::State;
+use redrive_engine::{By, Code};
 use redrive_fetch::DownloadOptions;
 use redrive_lab::origin::{Answer, Origin};
 
-use crate::bench::{Bench, noise, quick, resource};
+use crate::bench::{Bench, noise, quick, resource, until};
 
 /// Also covers: M32.
 #[tokio::test]
@@ -101,4 +102,24 @@ async fn an_origin_that_is_faster_than_our_disk_does_not_outrun_the_deadline() {
     let attempts = bench.engine.attempts(row.id).await.unwrap();
     assert_eq!(attempts[0].code, Some(Code::DownloadTimeout), "{attempts:#?}");
     running.drain().await;
+}
+
+/// There is always more to read: the word to stop is heard all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_origin_that_is_faster_than_our_disk_does_not_outrun_a_cancel() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let disk = Folder::open_with(bench.home.path().join("slow"), Arc::new(Slow)).await.unwrap();
+    bench.engine.register(bench.workload_on(
+        DownloadOptions { max_bytes: 1 << 30, ..quick() },
+        Arc::new(disk),
+        "disk",
+    ));
+    let running = bench.engine.start();
+    origin.say("/a", [Answer::Endless]);
+    let id = bench.enqueue(&resource(&origin.url("/a"))).await;
+    until(|| origin.count("/a") == 1).await;
+    bench.engine.cancel(vec![id], &By::new("a test")).await.unwrap();
+    let row = bench.ended(id).await;
+    assert_eq!((row.state, origin.count("/a")), (State::Cancelled, 1), "{row:#?}");
+    tokio::time::timeout(Duration::from_secs(30), running.drain()).await.unwrap();
 }
