@@ -22,6 +22,7 @@ fn limit_files(most: &str) {
 
 /// The limit is the whole process's, so the test runs in one of its own.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how the process is told that it is the test's own")]
 fn a_commit_that_the_disk_fails_is_told_as_unknown() {
     let name = "commit::a_commit_that_the_disk_fails_is_told_as_unknown";
     if std::env::var_os(ALONE).is_some() {
