@@ -48,6 +48,7 @@ mod expire;
 mod ext;
 mod folder;
 mod key;
+mod lane;
 mod location;
 mod range;
 pub mod room;

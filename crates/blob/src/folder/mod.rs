@@ -85,8 +85,13 @@ impl Folder {
             Ok(root)
         });
         let root = Arc::new(root.await?);
-        let publisher =
-            Arc::new(Publisher { root: Arc::clone(&root), seam, durable, shards: Arc::default() });
+        let publisher = Arc::new(Publisher {
+            root: Arc::clone(&root),
+            seam,
+            durable,
+            shards: Arc::default(),
+            lane: Arc::default(),
+        });
         Ok(Self { root, path, publisher })
     }
 

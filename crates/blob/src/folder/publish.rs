@@ -15,11 +15,11 @@ use super::root::{Root, Stop, Way};
 use super::shards::Shards;
 use super::{TEMP, read};
 use crate::Result;
-use crate::blocking;
 use crate::digest::{Hashing, Sha256};
 use crate::errno;
 use crate::error::{Act, BlobError};
 use crate::key::Key;
+use crate::lane::Lane;
 use crate::seam::{Point, Seam};
 use crate::temp::{MakeTemp, Sealing, Temp, TempFolder};
 use crate::upload::{Placed, Publish, Small, Whole};
@@ -35,6 +35,7 @@ pub(super) struct Publisher {
     /// Whether anything is synced.
     pub(super) durable: bool,
     pub(super) shards: Arc<Shards>,
+    pub(super) lane: Arc<Lane>,
 }
 
 /// What one try came to.
@@ -82,7 +83,7 @@ impl Publisher {
         key: &Key,
     ) -> (Option<Sealing>, Result<Placed>) {
         let (this, key) = (self.clone(), key.clone());
-        let tried = blocking::run(move || {
+        let tried = self.lane.run(move || {
             let mut sealing = make(&this)?;
             let placed = this.put(&mut sealing, &key);
             if !matches!(placed, Ok(Placed::New) | Err(BlobError::AlreadyExists { .. })) {

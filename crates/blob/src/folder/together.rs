@@ -74,8 +74,11 @@ impl Together {
             }
             if let Some(turns) = syncs.folders.get_mut(&folder) {
                 turns.ended = turns.begun;
+                // To wake somebody is a call of the system, also when nobody sleeps.
+                if turns.wanted_by > 1 {
+                    self.one_ended.notify_all();
+                }
             }
-            self.one_ended.notify_all();
         }
         syncs.leave(folder);
         match syncs.failed {
