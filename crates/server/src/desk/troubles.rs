@@ -152,7 +152,7 @@ fn groups(seen: &Seen<'_>, troubles: &mut Vec<Trouble>) {
     let growing: Vec<_> = seen.groups.iter().filter(lately).collect();
     for group in growing.iter().take(MOST) {
         let again = if group.state == GroupState::Regressed { " again" } else { "" };
-        let what = group.code.public().entry().what_happened.trim_end_matches('.');
+        let what = group.code.entry().what_happened.trim_end_matches('.');
         // What was tried again, and has left nobody behind, is on its way to be well.
         let (urgent, left) = match group.open {
             0 => (false, "nothing was given up".to_owned()),
@@ -351,6 +351,15 @@ mod tests {
         ];
         assert_eq!(told(false), expected.map(|(href, text)| (href.to_owned(), text.to_owned())));
         assert_eq!(told(true)[0].1, "50 and more causes of failure are not looked at yet.");
+    }
+
+    #[test]
+    fn two_causes_with_one_public_code_are_told_apart() {
+        let of_code = |seen, code| GroupRow { code, ..group(seen, GroupState::New, 1) };
+        let groups = [of_code(5, Code::ParseError), of_code(6, Code::GwUnsupportedEncryption)];
+        let told = of(&Seen { groups: &groups, ..well() }, DAY);
+        assert_ne!(told[0].text, told[1].text);
+        assert!(told[0].text.contains("damaged") && told[1].text.contains("encrypted"), "{told:?}");
     }
 
     #[test]
