@@ -15,6 +15,11 @@ use crate::refusal::Refusal;
 pub(crate) struct Said(Bytes);
 
 impl Said {
+    /// As it was sent.
+    pub(crate) const fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+
     /// Reads it.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let text: &[u8] = if self.0.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &self.0 };

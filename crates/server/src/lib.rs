@@ -25,6 +25,7 @@ mod jobs;
 mod limits;
 mod mappings;
 mod meter;
+mod once;
 mod openapi;
 mod operator;
 mod own;

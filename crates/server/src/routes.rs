@@ -15,7 +15,7 @@ use crate::desk::{acts, breakers, bulk, groups, letters, overview, replays, simu
 use crate::rates::Kind;
 use crate::session::Need;
 use crate::{
-    auditor, dead, digest, download, failures, feed, fetch, health, intake, jobs, mappings, openapi,
+    auditor, dead, digest, download, failures, feed, fetch, health, intake, jobs, mappings, once, openapi,
     operator, pages, pulse, rates, session, settings, tokens, upload, zip,
 };
 
@@ -65,11 +65,14 @@ pub(crate) struct Costs {
     pub(crate) info: RouteInfo,
     /// Whether it is counted who asks how often; for that the store may be asked who it is.
     pub(crate) metered: bool,
+    /// Whether an `Idempotency-Key` makes it safe to repeat by a layer of its own.
+    pub(crate) once: bool,
 }
 
 /// All routes of the API with their costs.
 pub(crate) fn costs() -> Vec<Costs> {
-    table().into_iter().map(|row| Costs { metered: row.kind.is_some(), info: row.info }).collect()
+    let costs = |row: Row| Costs { metered: row.kind.is_some(), once: row.once, info: row.info };
+    table().into_iter().map(costs).collect()
 }
 
 /// All routes of the pages, which are no part of the API.
@@ -85,6 +88,8 @@ pub(crate) struct Row {
     kind: Option<Kind>,
     /// How long the handler may take until it answers.
     clock: Clock,
+    /// Whether the same request with the same `Idempotency-Key` is carried out once.
+    once: bool,
 }
 
 impl Row {
@@ -98,18 +103,22 @@ impl Row {
         // Who may only read changes nothing by it; what is everybody's needs nothing.
         let reads = method == Method::GET || access == Access::Everybody;
         let scope = if reads { Scope::Read } else { Scope::Act };
-        Self {
-            info: RouteInfo { method, path, access, scope },
-            handler,
-            kind: kind.into(),
-            clock: Clock::Usual,
-        }
+        let kind = kind.into();
+        // Files are handed in with their key. A page has no such header.
+        let acts = matches!(access, Access::Owner | Access::Operator) && kind == Some(Kind::Act);
+        let once = acts && method == Method::POST && path.starts_with("/api/");
+        Self { info: RouteInfo { method, path, access, scope }, handler, kind, clock: Clock::Usual, once }
     }
 
     /// It changes settings, tokens, or who is told.
     pub(crate) fn admin(mut self) -> Self {
         self.info.scope = Scope::Admin;
         self
+    }
+
+    /// It changes nothing, however often it is asked.
+    pub(crate) fn only_looks(self) -> Self {
+        Self { once: false, ..self }
     }
 
     /// It takes files in, and has the time for that.
@@ -188,7 +197,7 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/workers", Operator, look, get(workers::list)),
         row(Method::POST, "/api/workers/{id}/drain", Operator, act, post(workers::drain)),
         long(
-            row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate)),
+            row(Method::POST, "/api/simulate", Operator, act, post(simulate::simulate)).only_looks(),
             "It was stopped, and nothing was changed. Ask for fewer jobs: a later since.",
         ),
         row(Method::GET, "/api/audit", Operator, look, get(acts::list)),
@@ -236,7 +245,12 @@ fn table() -> Vec<Row> {
 /// Both tables as a router.
 pub(crate) fn router(app: &App) -> Router<App> {
     table().into_iter().chain(pages::table()).fold(Router::new(), |router, row| {
-        let mut handler = deadline::within(row.handler, row.clock, app.limits());
+        let mut handler = row.handler;
+        if row.once {
+            handler = handler.layer(from_fn_with_state(app.clone(), once::once));
+        }
+        // Whoever waits too long for an answer finds it under their key.
+        handler = deadline::within(handler, row.clock, app.limits());
         if let Some(kind) = row.kind {
             handler = handler.layer(from_fn_with_state((app.clone(), kind), rates::meter));
         }
@@ -315,6 +329,20 @@ mod tests {
         assert!(told > 100 && limits.deadline < limits.long_deadline, "{told}");
         // Who sends slowly is told so by the door, not by this.
         assert!(limits.body_deadline > crate::DoorLimits::default().body_time + limits.long_deadline);
+    }
+
+    #[test]
+    fn what_is_done_over_the_api_is_done_once_under_a_key() {
+        let mut once = 0;
+        for row in table().into_iter().chain(pages::table()) {
+            let (method, path) = (row.info.method.clone(), row.info.path);
+            // Files bring their key with them, and a simulation changes nothing.
+            let other = ["/api/upload", "/api/fetch", "/api/simulate"].contains(&path);
+            let acts = method == Method::POST && path.starts_with("/api/") && !other;
+            assert_eq!(row.once, acts, "{method} {path}");
+            once += u32::from(acts);
+        }
+        assert!(once > 20, "{once}");
     }
 
     #[test]

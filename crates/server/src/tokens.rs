@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
-use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use redrive_api::{Because, MadeToken, NewToken, PageQuery, Problem, Token, TokenList};
 use redrive_model::{Code, instant};
 use redrive_store::{Scope, TokenId, TokenName, TokenRow};
@@ -15,6 +15,7 @@ use redrive_store::{Scope, TokenId, TokenName, TokenRow};
 use crate::app::App;
 use crate::body::Said;
 use crate::deadline::to_its_end;
+use crate::once::ToldOnce;
 use crate::operator::{Fresh, Operator, fresh_token};
 use crate::query;
 use crate::refusal::Refusal;
@@ -64,16 +65,23 @@ impl FromStr for Cursor {
     }
 }
 
-/// Makes a token. This answer is the only one that ever holds it.
+/// Makes a token. This answer is the only one that ever holds it: with an `Idempotency-Key`, too, the same request again makes none, and is told which
+/// one there is.
 #[utoipa::path(post, path = "/api/tokens", tag = "operators", request_body = NewToken, responses(
     (status = 201, description = "The token, told this once", body = MadeToken),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "CONFLICT_STATE: it was made under this key before", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn make(
     State(app): State<App>,
     operator: Operator,
     body: Said,
-) -> Result<(StatusCode, Json<MadeToken>), Refusal> {
-    Ok((StatusCode::CREATED, Json(made(&app, operator, body.json()?).await?)))
+) -> Result<(StatusCode, Extension<ToldOnce>, Json<MadeToken>), Refusal> {
+    let made = made(&app, operator, body.json()?).await?;
+    let text = format!(
+        "Token {} was made by this request before, and is told once. Where nobody has it, take it back and make another, with a new key.",
+        made.of.id
+    );
+    Ok((StatusCode::CREATED, Extension(ToldOnce(text)), Json(made)))
 }
 
 /// Makes one.

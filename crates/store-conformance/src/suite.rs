@@ -231,6 +231,10 @@ macro_rules! suite {
                 a_request_repeated_at_once_is_done_once,
                 a_forgotten_key_is_a_new_key,
                 a_bad_idempotency_key_is_refused,
+                a_key_is_taken_by_one_request_and_answers_like_it,
+                a_key_that_is_given_back_is_a_new_key,
+                a_key_is_one_key_whatever_it_is_for,
+                a_key_is_taken_once_by_many_at_once,
             }
             batch {
                 f2_a_batch_ends_as_its_rule_says,

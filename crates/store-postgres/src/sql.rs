@@ -136,6 +136,7 @@ statements! {
     forget_turns
     forget_turns_of
     forget_workers
+    free_key
     fresh_xid
     gather_minutes
     give_up
@@ -211,6 +212,7 @@ statements! {
     set_notification
     set_setting
     settings
+    settle_key
     share_batches
     swap_breaker
     tallies

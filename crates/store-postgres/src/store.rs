@@ -14,11 +14,11 @@ use redrive_model::{
 use redrive_store::{
     ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
     Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Enqueued, Event, Expired,
-    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease,
-    Matching, MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store,
-    StoreError, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue, validate,
-    validate_finishes, validate_setting, validate_state,
+    Extension, Finish, Finished, GiveUp, GroupFilter, GroupRow, Idempotency, JobFilter, JobRow, Keyed,
+    LastFailure, Lease, Matching, MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload,
+    Progress, Purge, Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow,
+    ShownCount, Store, StoreError, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    validate, validate_finishes, validate_setting, validate_state,
 };
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -34,7 +34,9 @@ use crate::read::{dead, desk as desk_read, jobs, minutes as counted, overview, t
 use crate::sql::Sql;
 use crate::verb::enqueue::{self, Fault};
 use crate::verb::group::{self, Grouping};
-use crate::verb::{act, born, breaker, claim, desk, finish, lease, minutes, purge, session, targets, token};
+use crate::verb::{
+    act, born, breaker, claim, desk, finish, key, lease, minutes, purge, session, targets, token,
+};
 use crate::wake::Wake;
 
 /// A call of at least this size goes its own way instead of joining a group.
@@ -379,6 +381,15 @@ impl Store for PostgresStore {
 
     async fn acts(&self, filter: ActFilter, page: PageRequest) -> Result<Page<ActRow>> {
         repeating_fault!(desk_read::acts(&self.inner, &filter, &page))
+    }
+
+    async fn take_key(&self, request: &Idempotency, by: &str) -> Result<Keyed> {
+        request.validate()?;
+        rewriting_fault!(key::take(&self.inner, request, by))
+    }
+
+    async fn settle_key(&self, request: &Idempotency, by: &str, answer: Option<&str>) -> Result<()> {
+        rewriting!(key::settle(&self.inner, request, by, answer))
     }
 
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()> {

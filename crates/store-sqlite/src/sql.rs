@@ -99,6 +99,7 @@ statements! {
     FIRST_SETTING = "first_setting";
     FORGET_KEYS = "forget_keys";
     FORGET_WORKERS = "forget_workers";
+    FREE_KEY = "free_key";
     GATES = "gates";
     GROUP_STATE = "group_state";
     GROUPS = "groups";
@@ -161,6 +162,7 @@ statements! {
     ACTS = "acts";
     CHANGE_SETTING = "change_setting";
     SETTINGS = "settings";
+    SETTLE_KEY = "settle_key";
     PAYLOAD = "payload";
     REPORT_PROGRESS = "report_progress";
     REPLAY_COUNTS = "replay_counts";

@@ -15,10 +15,10 @@ use redrive_store::clock::{Clock, SystemClock};
 use redrive_store::{
     ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
     Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension,
-    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, Matching,
-    MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
-    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step, Store, StoreError,
-    Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, Idempotency, JobFilter, JobRow, Keyed, LastFailure,
+    Lease, Matching, MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge,
+    Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Step,
+    Store, StoreError, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 use rusqlite::Connection;
 use tokio::sync::Notify;
@@ -29,7 +29,7 @@ use crate::read;
 use crate::reader::Readers;
 use crate::transaction::Transaction;
 use crate::verb::{
-    act, breaker, claim, desk, enqueue, finish, lease, minutes, purge, session, targets, token,
+    act, breaker, claim, desk, enqueue, finish, key, lease, minutes, purge, session, targets, token,
 };
 use crate::writer::{Tx, Undo, Writer};
 
@@ -334,6 +334,16 @@ impl Store for SqliteStore {
 
     async fn acts(&self, filter: ActFilter, page: PageRequest) -> Result<Page<ActRow>> {
         self.read(move |conn| read::acts(conn, &filter, &page)).await
+    }
+
+    async fn take_key(&self, request: &Idempotency, by: &str) -> Result<Keyed> {
+        let (request, by) = (request.clone(), by.to_owned());
+        self.write(Undo::Savepoint, move |tx| key::take(tx, &request, &by)).await
+    }
+
+    async fn settle_key(&self, request: &Idempotency, by: &str, answer: Option<&str>) -> Result<()> {
+        let (request, by, answer) = (request.clone(), by.to_owned(), answer.map(str::to_owned));
+        self.write(Undo::Savepoint, move |tx| key::settle(tx, &request, &by, answer.as_deref())).await
     }
 
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()> {

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use redrive_model::batch::EndRule;
 use redrive_model::dedupe::DedupeKey;
-use redrive_model::limits::{
-    MAX_ABOUT_BYTES, MAX_ENQUEUE, MAX_INPUT_BYTES, MAX_LABEL_BYTES, MAX_NAME_BYTES, MAX_PRIORITY,
-};
+use redrive_model::limits::{MAX_ABOUT_BYTES, MAX_ENQUEUE, MAX_INPUT_BYTES, MAX_LABEL_BYTES, MAX_PRIORITY};
 use redrive_model::{BatchId, Failure, JobId, Owner, TargetSet, Timestamp, WorkloadName, text};
 
-use crate::{Result, StoreError};
+use crate::{Idempotency, Result, StoreError};
 
 /// When a job may first run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,17 +101,6 @@ pub struct NewBatch {
     pub end_rule: EndRule,
     /// How long it and its members are kept after its end.
     pub keep: Option<Duration>,
-}
-
-/// Makes a request safe to repeat: the same key and hash give the same answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Idempotency {
-    /// Keys are scoped to their owner.
-    pub owner: Owner,
-    /// The client's key.
-    pub key: String,
-    /// A hash of the whole request: another request with the same key is refused.
-    pub request_hash: [u8; 32],
 }
 
 /// One call: all of it is committed, or nothing.
@@ -239,13 +226,5 @@ pub fn validate(call: &Enqueue) -> Result<()> {
             return invalid(format!("job id {} is used twice in one call", job.id));
         }
     }
-    if let Some(idempotency) = &call.idempotency {
-        let len = idempotency.key.len();
-        if len == 0 || len > MAX_NAME_BYTES || idempotency.key.chars().any(char::is_control) {
-            return invalid(format!(
-                "an idempotency key has 1 to {MAX_NAME_BYTES} bytes and no control characters"
-            ));
-        }
-    }
-    Ok(())
+    call.idempotency.as_ref().map_or(Ok(()), Idempotency::validate)
 }

@@ -17,6 +17,7 @@ mod error;
 mod event;
 mod finish;
 pub mod intake;
+mod key;
 mod minute;
 mod queue;
 mod read;
@@ -34,10 +35,11 @@ pub use claim::{
 pub use desk::{
     ActEnd, ActFilter, ActRow, NewAct, Payload, Progress, ReplayCounts, SettingRow, validate_setting,
 };
-pub use enqueue::{Enqueue, EnqueueReply, Enqueued, Idempotency, NewBatch, NewJob, When, validate};
+pub use enqueue::{Enqueue, EnqueueReply, Enqueued, NewBatch, NewJob, When, validate};
 pub use error::StoreError;
 pub use event::{Event, EventKind, NewEvent};
 pub use finish::{Authority, Finish, Finished, Report, Step, validate_finishes, validate_state};
+pub use key::{Idempotency, Keyed};
 pub use minute::{FIRST_LOOK, KEEP_MINUTES, Latencies, MINUTES_READER, MinuteRow, STEPS_MS};
 pub use queue::{QueueStats, WorkloadQueue};
 pub use read::{

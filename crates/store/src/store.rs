@@ -12,10 +12,10 @@ use std::time::Duration;
 use crate::{
     ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
     Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension,
-    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, Matching,
-    MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, QueueStats,
-    ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Swapped,
-    TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, Idempotency, JobFilter, JobRow, Keyed, LastFailure,
+    Lease, Matching, MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge,
+    Purged, QueueStats, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow,
+    ShownCount, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 /// Where jobs live.
@@ -129,6 +129,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// The audit trail, newest first.
     async fn acts(&self, filter: ActFilter, page: PageRequest) -> Result<Page<ActRow>>;
+
+    /// Takes the key of a request that hands nothing in, for the request that calls itself `by`. Of many that ask, one hears that it is theirs,
+    /// also when it asks again because it heard nothing. Another request with the same key is refused.
+    async fn take_key(&self, request: &Idempotency, by: &str) -> Result<Keyed>;
+
+    /// Settles what `by` took: its answer is kept, or, with `None`, nobody has used the key. What is not theirs stays as it is.
+    async fn settle_key(&self, request: &Idempotency, by: &str, answer: Option<&str>) -> Result<()>;
 
     /// Changes a setting at run time; `None` takes it back.
     async fn set_setting(&self, key: &str, value: Option<&str>, by: &str) -> Result<()>;

@@ -12,10 +12,10 @@ use redrive_model::{
 use redrive_store::{
     ActEnd, ActFilter, ActRow, Acted, AttemptRow, BatchFailures, BatchFilter, BatchRow, BreakerRow, Claim,
     Claimed, Counts, DeadCount, DeadFilter, DeadRow, Enqueue, EnqueueReply, Event, Expired, Extension,
-    Finish, Finished, GiveUp, GroupFilter, GroupRow, JobFilter, JobRow, LastFailure, Lease, Matching,
-    MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge, Purged, ReplayCounts,
-    Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount, Store, Swapped, TokenId,
-    TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
+    Finish, Finished, GiveUp, GroupFilter, GroupRow, Idempotency, JobFilter, JobRow, Keyed, LastFailure,
+    Lease, Matching, MinuteRow, NewAct, NewEvent, NewToken, Page, PageRequest, Payload, Progress, Purge,
+    Purged, ReplayCounts, Result, RetryBy, SessionKey, SessionLife, SessionRow, SettingRow, ShownCount,
+    Store, Swapped, TokenId, TokenRow, TurnRow, WorkerBeat, WorkerRow, WorkloadQueue,
 };
 
 use super::{Faulty, Kind};
@@ -78,6 +78,8 @@ verbs! {
     Write note_act(act: NewAct) -> i64;
     Write conclude_act(number: i64, end: ActEnd) -> ();
     Read acts(filter: ActFilter, page: PageRequest) -> Page<ActRow>;
+    Write take_key(request: &Idempotency, by: &str) -> Keyed;
+    Write settle_key(request: &Idempotency, by: &str, answer: Option<&str>) -> ();
     Write set_setting(key: &str, value: Option<&str>, by: &str) -> ();
     Write first_setting(key: &str, value: &str, by: &str) -> String;
     Read settings(prefix: &str) -> Vec<SettingRow>;

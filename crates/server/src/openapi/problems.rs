@@ -40,6 +40,11 @@ fn follow(costs: &Costs, operation: &Value) -> Vec<(&'static str, &'static str)>
         found.push(("503", "SYSTEM_UNAVAILABLE: the database does not answer"));
         found.push(("503", "ANSWER_TIMEOUT: the answer took longer than it may"));
     }
+    if costs.once {
+        found.push(("400", ANY));
+        found.push(("409", "IDEMPOTENCY_IN_FLIGHT: another request with this key is not answered yet"));
+        found.push(("422", "IDEMPOTENCY_MISMATCH: the key was used for another request"));
+    }
     if !costs.info.method.is_safe() {
         found.push(("403", "AUTH_CROSS_SITE: a browser sent it from another site"));
     }
@@ -199,6 +204,12 @@ mod tests {
         assert!(
             has("post /api/replays", "413", "VALIDATION_TOO_LARGE")
                 && has("post /api/replays", "400", "VALIDATION_MALFORMED")
+        );
+        assert!(
+            has("post /api/replays", "409", "IDEMPOTENCY_IN_FLIGHT")
+                && has("post /api/tokens", "422", "IDEMPOTENCY_MISMATCH")
+                && has("post /api/replays/{id}/pause", "400", "VALIDATION_INVALID_FIELD")
+                && !has("post /api/simulate", "422", "IDEMPOTENCY_MISMATCH")
         );
         assert!(
             has("get /api/status", "401", "AUTH_REQUIRED")

@@ -64,6 +64,14 @@ impl Operator {
         }
     }
 
+    /// Whose idempotency keys theirs are: a token's are the same wherever it is used.
+    pub(crate) fn holder(self) -> String {
+        match self.came {
+            Came::Token { id, .. } => format!("token {id}"),
+            Came::Lasting | Came::Local | Came::SignedIn => self.name(),
+        }
+    }
+
     /// The same, asking by this request.
     pub(crate) const fn asking(self, request: RequestId) -> Self {
         Self { request: Some(request), ..self }

@@ -9,6 +9,7 @@ mod dead;
 mod desk;
 mod documents;
 mod intake;
+mod keys;
 mod overview;
 mod owned;
 mod tokens;

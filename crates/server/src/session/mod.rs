@@ -104,6 +104,14 @@ impl Session {
         &self.owner
     }
 
+    /// Whose idempotency keys a request with one uses: an operator's are their own, whatever browser they come with.
+    pub(crate) fn owner_of_keys(&self) -> Result<Owner, Refusal> {
+        match self.operator {
+            Some(operator) => owner(operator.holder()),
+            None => Ok(self.owner.clone()),
+        }
+    }
+
     /// Its key in the store.
     pub(crate) fn key(&self) -> SessionKey {
         self.key

@@ -62,6 +62,7 @@ pub(crate) struct UploadForm {
         (status = 400, description = "NOT_PDF, VALIDATION_*", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "TOO_LARGE", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "IDEMPOTENCY_MISMATCH", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "RATE_LIMITED", body = Problem, content_type = "application/problem+json"),
         (status = 500, description = "IO_ERROR", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "OVERLOADED", body = Problem, content_type = "application/problem+json")))]

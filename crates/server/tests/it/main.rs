@@ -20,6 +20,7 @@ mod hardened;
 mod intake;
 mod jobs;
 mod limits;
+mod once;
 mod operators;
 mod overview;
 mod ownership;

@@ -1,7 +1,7 @@
-//! Calls that are safe to repeat: idempotency keys, and all or nothing.
+//! Calls that are safe to repeat: idempotency keys, and all or nothing; and keys of requests that hand nothing in.
 
 use redrive_model::{Code, State};
-use redrive_store::{Enqueue, Enqueued, Idempotency, NewJob, StoreError};
+use redrive_store::{Enqueue, Enqueued, Idempotency, Keyed, NewJob, StoreError};
 
 use crate::Harness;
 use crate::kit::{Kit, owner, secs};
@@ -91,7 +91,78 @@ pub async fn a_bad_idempotency_key_is_refused(h: &dyn Harness) {
     k.audit().await;
 }
 
+/// Whoever takes a key has it until it is settled, hears so again, and only they settle it. Then everybody hears the answer.
+pub async fn a_key_is_taken_by_one_request_and_answers_like_it(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let request = asked("key", 1);
+    let since = k.now().await;
+    for _ in 0..2 {
+        assert_eq!(k.store.take_key(&request, "first").await.unwrap(), Keyed::Yours);
+    }
+    let taken = Keyed::Taken { by: "first".into(), since };
+    k.store.settle_key(&request, "second", Some("not theirs")).await.unwrap();
+    k.store.settle_key(&request, "second", None).await.unwrap();
+    k.advance(secs(10)).await;
+    assert_eq!(k.store.take_key(&request, "second").await.unwrap(), taken);
+    let answer = "{\"matching\": 3, \"said\": \"\u{e9}\"}";
+    for _ in 0..2 {
+        k.store.settle_key(&request, "first", Some(answer)).await.unwrap();
+    }
+    k.store.settle_key(&request, "first", Some("another")).await.unwrap();
+    k.store.settle_key(&request, "first", None).await.unwrap();
+    for by in ["first", "second"] {
+        assert_eq!(k.store.take_key(&request, by).await.unwrap(), Keyed::Answered(answer.into()));
+    }
+    k.audit().await;
+}
+
+/// A key that is given back was not used; one that is old is forgotten, and a bad one is refused.
+pub async fn a_key_that_is_given_back_is_a_new_key(h: &dyn Harness) {
+    let k = Kit::new(h);
+    assert_eq!(k.store.take_key(&asked("key", 1), "first").await.unwrap(), Keyed::Yours);
+    k.store.settle_key(&asked("key", 1), "first", None).await.unwrap();
+    assert_eq!(k.store.take_key(&asked("key", 2), "second").await.unwrap(), Keyed::Yours);
+    k.advance(secs(10)).await;
+    assert_eq!(k.store.forget(k.now().await).await.unwrap(), 1);
+    assert_eq!(k.store.take_key(&asked("key", 3), "third").await.unwrap(), Keyed::Yours);
+    let answer = k.store.take_key(&asked("", 1), "fourth").await;
+    assert!(matches!(answer, Err(StoreError::Invalid(_))), "{answer:?}");
+    k.audit().await;
+}
+
+/// The same key is refused for another request, whether it hands work in or not, and is free for another owner.
+pub async fn a_key_is_one_key_whatever_it_is_for(h: &dyn Harness) {
+    let k = Kit::new(h);
+    k.enqueue(call(&[k.job()], "of jobs", 1)).await;
+    let other = k.store.take_key(&asked("of jobs", 2), "first").await;
+    assert!(matches!(other, Err(StoreError::IdempotencyMismatch)), "{other:?}");
+    k.store.take_key(&asked("key", 1), "first").await.unwrap();
+    let other = k.store.take_key(&asked("key", 2), "second").await;
+    assert!(matches!(other, Err(StoreError::IdempotencyMismatch)), "{other:?}");
+    let other = k.store.enqueue(call(&[k.job()], "key", 3)).await;
+    assert!(matches!(other, Err(StoreError::IdempotencyMismatch)), "{other:?}");
+    let of_bob = Idempotency { owner: owner("bob"), ..asked("key", 2) };
+    assert_eq!(k.store.take_key(&of_bob, "first").await.unwrap(), Keyed::Yours);
+    k.audit().await;
+}
+
+/// Of many requests with one key at the same moment one hears that it is theirs.
+pub async fn a_key_is_taken_once_by_many_at_once(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let handles = [h.store(), h.second().await];
+    let tries = (0..10).map(|n: usize| {
+        let store = handles[n % 2].clone();
+        async move { store.take_key(&asked("key", 1), &format!("request {n}")).await.unwrap() }
+    });
+    let heard = futures::future::join_all(tries).await;
+    assert_eq!(heard.iter().filter(|keyed| **keyed == Keyed::Yours).count(), 1, "{heard:?}");
+    k.audit().await;
+}
+
+fn asked(key: &str, hash: u8) -> Idempotency {
+    Idempotency { owner: owner("ann"), key: key.into(), request_hash: [hash; 32] }
+}
+
 fn call(jobs: &[NewJob], key: &str, hash: u8) -> Enqueue {
-    let idempotency = Some(Idempotency { owner: owner("ann"), key: key.into(), request_hash: [hash; 32] });
-    Enqueue { jobs: jobs.to_vec(), idempotency, ..Enqueue::default() }
+    Enqueue { jobs: jobs.to_vec(), idempotency: Some(asked(key, hash)), ..Enqueue::default() }
 }

@@ -1,1 +1,1 @@
-SELECT request_hash, reply FROM redrive.idempotency WHERE owner = $1 AND key = $2
+SELECT request_hash, reply, created_at FROM redrive.idempotency WHERE owner = $1 AND key = $2

@@ -10,8 +10,8 @@ use redrive_store::{BatchChange, Enqueue, EnqueueReply, Enqueued, Idempotency, N
 use sqlx::{PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
 
-use super::batch;
 use super::claim::Question;
+use super::{batch, key};
 use crate::error::unsent;
 use crate::lanes::LaneKey;
 use crate::row;
@@ -293,24 +293,10 @@ async fn answered_before(
     inner: &Inner,
     idempotency: &Idempotency,
 ) -> Result<Option<EnqueueReply>, Fault> {
-    let taken = sqlx::query(inner.sql.insert_idempotency.text())
-        .bind(idempotency.owner.as_str())
-        .bind(&idempotency.key)
-        .bind(idempotency.request_hash.as_slice())
-        .bind("[]")
-        .execute(&mut *conn)
-        .await?;
-    if taken.rows_affected() == 1 {
+    if key::insert(conn, inner, idempotency, "[]").await? {
         return Ok(None);
     }
-    let row = sqlx::query(inner.sql.find_idempotency.text())
-        .bind(idempotency.owner.as_str())
-        .bind(&idempotency.key)
-        .fetch_one(conn)
-        .await?;
-    if row.try_get::<Vec<u8>, _>(0)? != idempotency.request_hash {
-        return Err(StoreError::IdempotencyMismatch.into());
-    }
-    let reply: String = row.try_get(1)?;
+    let gone = || StoreError::Unavailable { reason: "an idempotency key was removed meanwhile".into() };
+    let (reply, _) = key::kept(conn, inner, idempotency).await?.ok_or_else(gone)?;
     Ok(Some(EnqueueReply::from_kept(&reply)?))
 }

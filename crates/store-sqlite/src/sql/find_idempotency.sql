@@ -1,1 +1,1 @@
-SELECT request_hash, reply FROM idempotency WHERE owner = ?1 AND key = ?2
+SELECT request_hash, reply, created_at FROM idempotency WHERE owner = ?1 AND key = ?2

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use redrive_model::{BatchId, State, instant};
 use redrive_store::{
-    BatchChange, Enqueue, EnqueueReply, Enqueued, EventKind, Idempotency, NewJob, Result, StoreError, When,
-    validate,
+    BatchChange, Enqueue, EnqueueReply, Enqueued, EventKind, NewJob, Result, When, validate,
 };
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::batch;
 use super::finish::lookup;
-use super::record::{execute, find};
+use super::record::find;
+use super::{batch, key};
 use crate::error::store_error;
 use crate::lanes::LaneKey;
 use crate::row::{self, blob};
@@ -21,9 +20,9 @@ use crate::writer::Tx;
 pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     validate(call)?;
     if let Some(idempotency) = &call.idempotency
-        && let Some(reply) = answered_before(tx, idempotency)?
+        && let Some((reply, _)) = key::kept(tx, idempotency)?
     {
-        return Ok(reply);
+        return EnqueueReply::from_kept(&reply);
     }
     for new in &call.open {
         batch::open(tx, new)?;
@@ -48,7 +47,7 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, call: &Enqueue) -> Result<EnqueueReply> {
     }
     let reply = EnqueueReply { jobs: answers, replayed: false };
     if let Some(idempotency) = &call.idempotency {
-        remember(tx, idempotency, &reply)?;
+        key::keep(tx, idempotency, &reply.to_kept())?;
     }
     Ok(reply)
 }
@@ -139,31 +138,4 @@ impl<'c> Insert<'c> {
         tx.tallies.add(lane, state);
         Ok(Enqueued::Created(job.id))
     }
-}
-
-fn answered_before(tx: &Tx<'_>, idempotency: &Idempotency) -> Result<Option<EnqueueReply>> {
-    let found =
-        find(tx.conn, sql::FIND_IDEMPOTENCY, params![idempotency.owner.as_str(), idempotency.key], |row| {
-            Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?))
-        })?;
-    let Some((hash, reply)) = found else { return Ok(None) };
-    if hash != idempotency.request_hash {
-        return Err(StoreError::IdempotencyMismatch);
-    }
-    EnqueueReply::from_kept(&reply).map(Some)
-}
-
-fn remember(tx: &Tx<'_>, idempotency: &Idempotency, reply: &EnqueueReply) -> Result<()> {
-    execute(
-        tx.conn,
-        sql::INSERT_IDEMPOTENCY,
-        params![
-            idempotency.owner.as_str(),
-            idempotency.key,
-            idempotency.request_hash,
-            reply.to_kept(),
-            tx.now
-        ],
-    )
-    .map(drop)
 }

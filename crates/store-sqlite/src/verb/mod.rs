@@ -8,6 +8,7 @@ pub(crate) mod desk;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod groups;
+pub(crate) mod key;
 pub(crate) mod lease;
 pub(crate) mod minutes;
 pub(crate) mod purge;

@@ -1,0 +1,1 @@
+DELETE FROM redrive.idempotency WHERE owner = $1 AND key = $2 AND reply = $3
