@@ -1,7 +1,8 @@
 //! Whether the process lives, and whether it can take work. Neither answer tells anything else.
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
 
@@ -14,9 +15,9 @@ pub(crate) async fn healthz() -> StatusCode {
 /// The store answers too.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, description = "The store answers too"), (status = 503, description = "It does not")))]
-pub(crate) async fn readyz(State(app): State<App>) -> StatusCode {
+pub(crate) async fn readyz(State(app): State<App>) -> Response {
     match app.desk().queue().await {
-        Ok(_) => StatusCode::OK,
-        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Ok(_) => StatusCode::OK.into_response(),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response(),
     }
 }

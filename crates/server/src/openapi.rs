@@ -3,6 +3,7 @@
 mod examples;
 mod headers;
 mod problems;
+mod success;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -23,7 +24,10 @@ use redrive_store::Scope;
 #[openapi(
     info(
         title = "Redrive",
-        description = "Durable jobs: upload a PDF, follow it, take the XML; or send a manifest of URLs, and hear exactly what is missing.",
+        // The API's own: which build answers is nobody's business.
+        version = "1",
+        description = "Durable jobs: upload a PDF, follow it, take the XML; or send a manifest of URLs, and hear exactly what is missing. \
+                       An address that is not here is 404 NOT_FOUND, a method that an address does not take is 405 METHOD_NOT_ALLOWED.",
         license(name = "MIT OR Apache-2.0")
     ),
     paths(
@@ -143,9 +147,17 @@ impl Modify for Whose {
                 }
             });
             if route.access == Access::Owner {
-                add(answers, "404", "NOT_FOUND: said to operators alone, there is no such job");
+                add(answers, "404", missing(route.path));
             }
         }
+    }
+}
+
+/// What is not there, where a path names something of somebody's.
+fn missing(path: &str) -> &'static str {
+    match path.starts_with("/api/fetch") {
+        true => "NOT_FOUND: said to operators alone, there is no such batch; or this server does not fetch",
+        false => "NOT_FOUND: said to operators alone, there is no such job",
     }
 }
 
@@ -192,6 +204,7 @@ static WHOLE: LazyLock<Value> = LazyLock::new(|| {
     // What the derive has made is always JSON.
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
     problems::complete(&mut document);
+    success::complete(&mut document);
     headers::complete(&mut document);
     examples::fill(&mut document);
     document
@@ -250,18 +263,24 @@ mod tests {
                 !anybody,
                 "{method} {path}"
             );
-            assert_eq!(says("403", "FORBIDDEN"), own || path == "/api/download.zip", "{method} {path}");
+            // Ids in the question are somebody's too.
+            let asks = ["/api/download.zip", "/api/jobs"].contains(&path);
+            assert_eq!(says("403", "FORBIDDEN"), own || asks, "{method} {path}");
             // What an operator names may not be there; a target may be held before anybody has called it.
             let of_operators = route.access == Access::Operator && path.contains('{');
-            let removes = (method, path) == (&Method::DELETE, "/api/notifications");
-            // A server may have no folder or bucket of people.
-            let place = path.starts_with("/api/intake") || path == "/api/failure-records";
+            // A server may have no folder or bucket of people, and so nobody to tell.
+            let place = path.starts_with("/api/intake")
+                || ["/api/failure-records", "/api/digest", "/api/deliveries", "/api/notifications"]
+                    .contains(&path);
+            // Or no place for what it would fetch.
+            let fetch = path.starts_with("/api/fetch");
             // Or no doctor.
             let doctor = path == "/api/doctor";
             let named = own
                 || place
                 || doctor
-                || removes
+                || fetch
+                || asks
                 || of_operators && !path.ends_with("/hold")
                 || path == "/api/failures/{code}"
                 || (method, path) == (&Method::POST, "/api/replays");
@@ -269,6 +288,14 @@ mod tests {
         }
         let download = &json["paths"]["/api/jobs/{id}/download"]["get"]["responses"]["404"]["description"];
         assert_eq!(download, "EXPIRED; NOT_FOUND: said to operators alone, there is no such job");
+    }
+
+    /// Which build answers is told nowhere; the document has the version of what it describes.
+    #[test]
+    fn the_document_tells_the_version_of_the_api_and_not_that_of_the_program() {
+        let info = &openapi()["info"];
+        assert_eq!(info["version"], "1", "{info}");
+        assert!(!info.to_string().contains(env!("CARGO_PKG_VERSION")), "{info}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) const MOST: u64 = 100_000;
 /// Counts waiting jobs, or cancels them: the newest first, of one kind of job. What runs is left alone.
 #[utoipa::path(post, path = "/api/jobs/cancel", tag = "operators", request_body = CancelJobs, responses(
     (status = 200, description = "What became of it; with `dry_run` `{matching, upto}`, how many and the newest of them", body = CancelAnswer),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 400, description = "VALIDATION_*, VALIDATION_FILTER_REQUIRED", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "CONFLICT_STATE: the engine's own jobs are not cancelled so", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer; ANSWER_TIMEOUT: it was not done within 120 s and goes on without you: a smaller `limit` is answered sooner", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(

@@ -28,8 +28,8 @@ use crate::refusal::Refusal;
 #[utoipa::path(post, path = "/api/replays", tag = "operators", request_body = NewReplay, responses(
     (status = 200, description = "With `dry_run`: how many, and the newest of them; by kind of job where neither a workload nor a group is said", body = Matching),
     (status = 201, description = "Started", body = Replay),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "NOT_FOUND: nothing matches", body = Problem, content_type = "application/problem+json"),
+    (status = 400, description = "VALIDATION_*, VALIDATION_FILTER_REQUIRED", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: nothing matches, or there is no such group", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "CONFLICT_STATE: another one of this workload goes on", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(
     State(app): State<App>,

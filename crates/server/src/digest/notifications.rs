@@ -20,7 +20,9 @@ use crate::refusal::Refusal;
 const MOST: usize = 10_000;
 
 /// Who is told, sorted by owner and address.
-#[utoipa::path(get, path = "/api/notifications", tag = "operators", responses((status = 200, body = NotificationList)))]
+#[utoipa::path(get, path = "/api/notifications", tag = "operators", responses(
+    (status = 200, body = NotificationList),
+    (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, _: Operator) -> Result<Json<NotificationList>, Refusal> {
     all(digests(&app)?).await.map(Json)
 }
@@ -28,7 +30,8 @@ pub(crate) async fn list(State(app): State<App>, _: Operator) -> Result<Json<Not
 /// Sets all addresses: those that are not in the list are removed.
 #[utoipa::path(put, path = "/api/notifications", tag = "operators", request_body = NotificationList, responses(
     (status = 200, body = NotificationList),
-    (status = 400, description = "VALIDATION_*: nothing was changed", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*: nothing was changed", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn replace(
     State(app): State<App>,
     operator: Operator,
@@ -55,7 +58,8 @@ pub(crate) async fn replace(
 /// Adds one address, or switches it on or off.
 #[utoipa::path(post, path = "/api/notifications", tag = "operators", request_body = Notification, responses(
     (status = 200, description = "As it is kept", body = Notification),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn add(
     State(app): State<App>,
     operator: Operator,
@@ -76,8 +80,8 @@ pub(crate) async fn set(app: &App, operator: Operator, one: Notification) -> Res
 /// Removes one address.
 #[utoipa::path(delete, path = "/api/notifications", tag = "operators", params(WhichNotification), responses(
     (status = 204, description = "It is gone"),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "NOT_FOUND: there is no such address", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_MISSING_FIELD", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: there is no such address, or this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn remove(
     State(app): State<App>,
     operator: Operator,

@@ -5,7 +5,6 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use redrive_api::{Delivery, DeliveryList, DigestReply, DigestRequest, PageQuery, Problem};
 use redrive_store::{Behind, PageRequest};
-use url::form_urlencoded;
 
 use super::{digests, shape};
 use crate::app::App;
@@ -20,7 +19,8 @@ use crate::refusal::Refusal;
     request_body(content = DigestRequest, description = "Nothing is the same as {}"), responses(
     (status = 200, description = "What would be sent; or nothing changed, and nothing is sent", body = DigestReply),
     (status = 202, description = "It is being sent: see /api/deliveries", body = DigestReply),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn post(
     State(app): State<App>,
     operator: Operator,
@@ -42,7 +42,8 @@ pub(crate) async fn post(
 /// How digests went, newest first: also those that are tried again, and those that were given up.
 #[utoipa::path(get, path = "/api/deliveries", tag = "operators", params(PageQuery), responses(
     (status = 200, body = DeliveryList),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn deliveries(
     State(app): State<App>,
     _: Operator,
@@ -53,15 +54,8 @@ pub(crate) async fn deliveries(
 
 /// The same for a page.
 pub(crate) async fn page(app: &App, query: Option<&str>) -> Result<DeliveryList, Refusal> {
-    let (mut limit, mut cursor) = (None, None);
-    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        match name.as_ref() {
-            "limit" => query::once(&mut limit, "limit", &value)?,
-            "cursor" => query::once(&mut cursor, "cursor", &value)?,
-            other => return Err(Refusal::field(other, "is not known; the query can hold limit and cursor")),
-        }
-    }
-    let (limit, cursor) = (query::limit(limit)?, query::cursor::<Behind<String>>(cursor)?);
+    let asked = query::page(query)?;
+    let (limit, cursor) = (query::limit(asked.limit)?, query::cursor::<Behind<String>>(asked.cursor)?);
     let page = digests(app)?.deliveries(PageRequest { limit, cursor }).await?;
     let deliveries = page.rows.into_iter().map(|row| Delivery {
         key: row.key,

@@ -33,7 +33,7 @@ pub(crate) const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; defau
         ("If-Range" = Option<String>, Header, description = "The ETag for which the range is meant"),
         ("If-None-Match" = Option<String>, Header, description = "An ETag that is there already")),
     responses(
-        (status = 200, description = "The XML; of a download the object, as application/octet-stream", content_type = "application/xml", body = String),
+        (status = 200, description = "The XML; of a download the object, as application/octet-stream", content((String = "application/xml"), (Vec<u8> = "application/octet-stream"))),
         (status = 206, description = "A part of it", content_type = "application/xml", body = String),
         (status = 304, description = "It is the one you have"),
         (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),

@@ -16,7 +16,8 @@ use crate::session::Session;
 /// Own batches, newest first; for operators all.
 #[utoipa::path(get, path = "/api/fetch", tag = "fetch", params(PageQuery), responses(
     (status = 200, body = FetchList),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: this server does not fetch", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     session: Session,

@@ -27,7 +27,8 @@ use crate::upload::{admit_manifest, admit_received, announced, idempotency_key};
             example = "{\"manifest_version\":1,\"end_rule\":\"tolerant\"}\n{\"id\":\"cat-1\",\"url\":\"https://images.example/cats/1.jpg\"}\n"))),
     responses(
         (status = 202, description = "Accepted: a batch", body = FetchReply),
-        (status = 400, description = "VALIDATION_*, with line or resource and field of each flaw in `errors`", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "VALIDATION_*, VALIDATION_MISSING_FIELD, VALIDATION_UNKNOWN_FIELD, VALIDATION_DUPLICATE_ID, VALIDATION_UNSUPPORTED_VERSION, VALIDATION_DESTINATION, with line or resource and field of each flaw in `errors`", body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "NOT_FOUND: this server does not fetch", body = Problem, content_type = "application/problem+json"),
         (status = 408, description = "REQUEST_TIMEOUT", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "VALIDATION_TOO_LARGE, VALIDATION_TOO_MANY", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = Problem, content_type = "application/problem+json"),

@@ -49,7 +49,7 @@ pub(crate) async fn list(
 /// One document, where its PDF went, and what failed.
 #[utoipa::path(get, path = "/api/intake/documents/{id}", tag = "operators", params(("id" = String, Path, description = "The document")), responses(
     (status = 200, body = DocumentHistory),
-    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json")))]
+    (status = 404, description = "NOT_FOUND: no such document, or this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn one(
     State(app): State<App>,
     operator: Operator,
@@ -63,7 +63,7 @@ pub(crate) async fn one(
 #[utoipa::path(post, path = "/api/intake/documents/{id}/report", tag = "operators", params(("id" = String, Path, description = "The document")), responses(
     (status = 202, body = ReportAsked),
     (status = 409, description = "CONFLICT_STATE: it has not failed", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "NOT_FOUND", body = Problem, content_type = "application/problem+json")))]
+    (status = 404, description = "NOT_FOUND: no such document, or this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn report(
     State(app): State<App>,
     operator: Operator,
@@ -76,7 +76,7 @@ pub(crate) async fn report(
 /// The newest report about a document: a Word document.
 #[utoipa::path(get, path = "/api/intake/documents/{id}/report", tag = "operators", params(("id" = String, Path, description = "The document")), responses(
     (status = 200, description = "The report", content_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document", body = String),
-    (status = 404, description = "NOT_FOUND: no such document, or no report about it", body = Problem, content_type = "application/problem+json")))]
+    (status = 404, description = "NOT_FOUND: no such document, no report about it, or this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn newest_report(
     State(app): State<App>,
     operator: Operator,

@@ -53,7 +53,7 @@ pub(crate) async fn one(State(app): State<App>, operator: Operator) -> Result<Js
 /// Changes what is named, from now on and for all processes; what is left out stays.
 #[utoipa::path(put, path = "/api/intake/settings", tag = "operators", request_body = IntakeSettings, responses(
     (status = 200, body = IntakeStatus),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 400, description = "VALIDATION_*, VALIDATION_MISSING_FIELD", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "NOT_FOUND: this server has no INTAKE_URL", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn change(
     State(app): State<App>,

@@ -18,7 +18,9 @@ use crate::view;
 /// Own jobs, newest first; for operators all, but members of batches only when they are asked for.
 #[utoipa::path(get, path = "/api/jobs", tag = "jobs", params(ListQuery), responses(
     (status = 200, body = JobList),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json")))]
+    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "FORBIDDEN: `batch` is not yours, or not there", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "NOT_FOUND: `batch` is not there, said to operators alone; or this server does not fetch", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     session: Session,

@@ -10,6 +10,16 @@ use crate::routes::{Access, Costs};
 /// What stands for all codes that a question or a body can have wrong.
 const ANY: &str = "VALIDATION_*";
 
+/// What looks at files, and so depends on the place where they lie.
+const FILES: &[(&str, &str)] = &[
+    ("GET", "/api/jobs/{id}/download"),
+    ("POST", "/api/jobs/{id}/retry"),
+    ("GET", "/api/download.zip"),
+    ("POST", "/api/dead-letters/{offset}/replay"),
+    ("GET", "/api/intake/documents/{id}/report"),
+    ("DELETE", "/api/session"),
+];
+
 /// Adds them to every operation.
 pub(super) fn complete(document: &mut Value) {
     for costs in crate::routes::costs() {
@@ -44,6 +54,16 @@ fn follow(costs: &Costs, operation: &Value) -> Vec<(&'static str, &'static str)>
         found.push(("400", ANY));
         found.push(("409", "IDEMPOTENCY_IN_FLIGHT: another request with this key is not answered yet"));
         found.push(("422", "IDEMPOTENCY_MISMATCH: the key was used for another request"));
+        // The body is part of what is asked under a key, also where nothing else reads it.
+        found.push(("408", "REQUEST_TIMEOUT: the body came too slowly"));
+        found.push(("413", "VALIDATION_TOO_LARGE: the body is larger than any that can be meant"));
+    }
+    if FILES.contains(&(costs.info.method.as_str(), costs.info.path)) {
+        found.push(("500", "IO_ERROR: the disk does not do what it should"));
+        found.push(("502", "STORAGE_ACCESS_DENIED: storage lets us not in"));
+        found.push(("502", "UPLOAD_NO_BUCKET: the bucket is not there"));
+        found.push(("503", "STORAGE_UNAVAILABLE: storage does not answer"));
+        found.push(("503", "UPLOAD_THROTTLED: storage asks for time"));
     }
     if !costs.info.method.is_safe() {
         found.push(("403", "AUTH_CROSS_SITE: a browser sent it from another site"));
@@ -215,6 +235,10 @@ mod tests {
             has("get /api/status", "401", "AUTH_REQUIRED")
                 && has("get /api/status", "503", "SYSTEM_UNAVAILABLE")
                 && has("get /api/status", "503", "ANSWER_TIMEOUT")
+        );
+        assert!(
+            has("get /api/download.zip", "502", "STORAGE_ACCESS_DENIED")
+                && !has("get /api/jobs", "502", "STORAGE_ACCESS_DENIED")
         );
         assert!(
             !has("get /healthz", "429", "RATE_LIMITED") && !has("get /api/jobs", "403", "AUTH_CROSS_SITE")

@@ -34,6 +34,10 @@ impl Desk {
         match self.engine.retry(vec![job], &operator.by(reason)).await {
             Ok(acted) => Ok(acted.first().copied().unwrap_or(Acted::NotFound)),
             Err(EngineError::Refused { code, .. }) if code.public() == Code::Expired => Ok(Acted::SourceGone),
+            Err(EngineError::Refused { code: Code::SystemUndecodable, .. }) => {
+                let text = "What the job was given cannot be read here, so it is not started again.";
+                Err(Refusal::new(Code::ConflictState, text).job(job))
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -59,8 +59,8 @@ pub(crate) struct UploadForm {
     responses(
         (status = 201, description = "A new job", body = UploadReply),
         (status = 200, description = "The same bytes and mapping were there already", body = UploadReply),
-        (status = 400, description = "NOT_PDF, VALIDATION_*", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "TOO_LARGE", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "NOT_PDF, VALIDATION_*, VALIDATION_MISSING_FIELD, VALIDATION_UNKNOWN_FIELD, VALIDATION_UNKNOWN_MAPPING", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "TOO_LARGE, VALIDATION_TOO_MANY", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "UNSUPPORTED_MEDIA_TYPE", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "IDEMPOTENCY_MISMATCH", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "RATE_LIMITED", body = Problem, content_type = "application/problem+json"),

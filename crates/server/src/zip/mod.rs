@@ -54,7 +54,7 @@ struct Planned {
 #[utoipa::path(get, path = "/api/download.zip", tag = "jobs", params(ZipQuery), responses(
     (status = 200, description = "The ZIP", content_type = "application/zip", body = String),
     (status = 403, description = "FORBIDDEN: one of them is not yours", body = Problem, content_type = "application/problem+json"),
-    (status = 404, description = "EXPIRED: one of them is gone, or there is none", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "EXPIRED: one of them is gone, or there is none; NOT_FOUND: said to operators alone, there is no such job", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "NOT_READY: one of them is not complete", body = Problem, content_type = "application/problem+json"),
     (status = 413, description = "VALIDATION_TOO_MANY", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn download(

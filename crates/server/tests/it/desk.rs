@@ -25,7 +25,7 @@ async fn letters(operator: &mut Client) -> Vec<Value> {
     operator.get("/api/dead-letters").await.json()["dead_letters"].as_array().unwrap().clone()
 }
 
-async fn say(client: &mut Client, path: &str, body: Value) -> Answer {
+pub(crate) async fn say(client: &mut Client, path: &str, body: Value) -> Answer {
     let request = client.request("POST", path).header("content-type", "application/json");
     client.send(request.body(body.to_string())).await
 }

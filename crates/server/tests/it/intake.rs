@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::client::Answer;
 use crate::world::{ROOT, World};
 
-fn id(n: u8) -> JobId {
+pub(crate) fn id(n: u8) -> JobId {
     JobId::from_parts(instant::from_millis(1_750_000_000_000 + i64::from(n)), [n; 10])
 }
 
-fn document(n: u8) -> NewDocument {
+pub(crate) fn document(n: u8) -> NewDocument {
     NewDocument {
         id: id(n),
         root: ROOT.to_owned(),

@@ -30,7 +30,7 @@ fn needed(method: &str, path: &str, access: Access) -> &'static str {
 }
 
 /// A path at which there is nothing, so that whoever may act changes nothing by it.
-fn nowhere(path: &str) -> String {
+pub(crate) fn nowhere(path: &str) -> String {
     path.replace("{id}", "01890000-0000-7000-8000-000000000000")
         .replace("{offset}", "99999999")
         .replace("{fingerprint}", "0123456789abcdef")

@@ -71,7 +71,7 @@ pub(crate) struct World {
     pub(crate) operators: Operators,
     pub(crate) documents: Arc<dyn IntakeStore>,
     pub(crate) sources: Arc<Watched>,
-    _running: Option<redrive_engine::Running>,
+    running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<tokio::task::JoinHandle<()>>,
 }
@@ -196,7 +196,7 @@ impl World {
             operators,
             documents,
             sources: place,
-            _running: running,
+            running,
             stop: Some(stop),
             serving: Some(serving),
         };
@@ -235,6 +235,13 @@ impl World {
         let mut client = self.client();
         while client.get("/api/status").await.json()["gateway"] != "known" {
             tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Has the workers end what they do: from now on nothing happens by itself.
+    pub(crate) async fn rest(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.drain().await;
         }
     }
 

@@ -8,14 +8,15 @@ use serde_json::Value;
 use super::{Operation, curl, object, pretty, schema, text};
 
 /// Problems that follow from what a route is, and when. See `openapi::problems`.
-const COMMON: [(&str, &str); 7] = [
+const COMMON: [(&str, &str); 8] = [
     ("AUTH_REQUIRED", "a token that is wrong; for operators' operations, also none"),
     ("AUTH_CROSS_SITE", "a browser sent something that changes something from another site"),
     ("REQUEST_TIMEOUT", "a body came too slowly"),
     ("VALIDATION_TOO_LARGE", "a body is larger than any that can be meant"),
     ("RATE_LIMITED", "too often; Retry-After says when to come again"),
     ("SYSTEM_INTERNAL", "a fault of ours"),
-    ("SYSTEM_UNAVAILABLE", "the database does not answer, or not in time"),
+    ("SYSTEM_UNAVAILABLE", "the database does not answer"),
+    ("ANSWER_TIMEOUT", "the answer took longer than it may"),
 ];
 
 /// Its part of the page.
