@@ -112,9 +112,9 @@ pub struct FetchSnapshot {
     pub batch: FetchBatch,
     /// Whether every resource has its job already. A large manifest takes a while.
     pub unpacked: bool,
-    /// The newest failure.
+    /// The newest failure of what is failed now; nothing once all of it was mended.
     pub last_error: Option<FetchError>,
-    /// The newest dead letter of it.
+    /// The newest dead letter that waits; nothing when none does.
     pub dlq_offset: Option<i64>,
     /// How many resources failed with which code.
     pub failures_by_code: BTreeMap<String, u64>,
@@ -160,7 +160,7 @@ pub struct FetchError {
     pub code: String,
     /// One line.
     pub message: String,
-    /// `proxy`, `attempt` and `status`.
+    /// `proxy`, `attempt` and `status`; behind redirects also `host`, which was asked, and `hop`, the redirect that led there.
     #[schema(value_type = Object)]
     pub context: Map<String, Value>,
     /// When.
@@ -190,7 +190,7 @@ pub struct ResourceQuery {
     pub cursor: Option<String>,
 }
 
-/// One page of resources, those that stand last in the manifest first.
+/// One page of resources, those that stand last in the manifest first. Large ones make it shorter than was asked for: a page has at most 1 MiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FetchResources {
     /// The resources.
@@ -236,7 +236,7 @@ pub struct ResourceFailure {
     pub code: String,
     /// One line.
     pub message: String,
-    /// `proxy`, `attempt` and `status`.
+    /// `proxy`, `attempt` and `status`; behind redirects also `host`, which was asked, and `hop`, the redirect that led there.
     #[schema(value_type = Object)]
     pub context: Map<String, Value>,
 }

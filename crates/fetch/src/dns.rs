@@ -10,6 +10,8 @@
 //! The name servers of `/etc/resolv.conf` and the names of `/etc/hosts` are honoured; other sources that a machine may have (mDNS,
 //! NIS) are not.
 
+mod hosts;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +23,18 @@ use hickory_resolver::config::{
 use hickory_resolver::lookup::Lookup as Answer;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
-use hickory_resolver::proto::op::Query;
-use hickory_resolver::proto::rr::{Name, RecordType};
-use hickory_resolver::{Hosts, TokioResolver, system_conf};
+use hickory_resolver::proto::rr::Name;
+use hickory_resolver::{TokioResolver, system_conf};
+
+use hosts::Hosts;
 
 /// So many answers are kept.
 const KEPT: u64 = 4_096;
 /// An answer is believed no longer than this, whatever it says.
 const LONGEST: Duration = Duration::from_secs(600);
-/// That there is nothing is believed no longer than this.
-const LONGEST_NOTHING: Duration = Duration::from_secs(60);
+/// That there is nothing is believed no longer than this: long enough for the many of one batch, and shorter than the wait before a retry, or
+/// the one more try of a name that is not there would ask nobody.
+const LONGEST_NOTHING: Duration = Duration::from_secs(3);
 /// One question to one server.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -66,12 +70,12 @@ impl Resolver {
             tracing::warn!(event = "dns.no_settings", "no name servers are set, asking 127.0.0.1: {error}");
             (config_of(&[SocketAddr::from((Ipv4Addr::LOCALHOST, 53))]), ResolverOpts::default())
         });
-        Self::build(config, options, Hosts::from_system().unwrap_or_default())
+        Self::build(config, options, Hosts::of_this_machine())
     }
 
     /// With these name servers, and the hosts file of this machine.
     pub fn asking(servers: &[SocketAddr]) -> Result<Self, LookupError> {
-        let hosts = Hosts::from_system().unwrap_or_default();
+        let hosts = Hosts::of_this_machine();
         Self::build(config_of(servers), ResolverOpts::default(), hosts)
     }
 
@@ -82,27 +86,16 @@ impl Resolver {
         let servers = builder.build().map_err(failed)?;
         Ok(Self { servers, hosts: Arc::new(hosts) })
     }
-
-    /// What the hosts file says. What it says is all there is, as with libc: nobody else is asked about the other kind.
-    fn listed(&self, name: &Name) -> Vec<IpAddr> {
-        let of = |kind| self.hosts.lookup_static_host(&Query::query(name.clone(), kind));
-        [RecordType::A, RecordType::AAAA]
-            .into_iter()
-            .filter_map(of)
-            .flat_map(|said| addresses(&said))
-            .collect()
-    }
 }
 
 impl Lookup for Resolver {
     fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, LookupError>> {
         async move {
-            let mut name = Name::from_utf8(name).map_err(|_| LookupError::NoSuchName)?;
-            name.set_fqdn(true);
-            let listed = self.listed(&name);
+            let listed = self.hosts.of(name);
             if !listed.is_empty() {
-                return Ok(listed);
+                return Ok(listed.to_vec());
             }
+            let name = asked(name).ok_or(LookupError::NoSuchName)?;
             // Both kinds: one forbidden address among them refuses all.
             let (four, six) =
                 join(self.servers.ipv4_lookup(name.clone()), self.servers.ipv6_lookup(name)).await;
@@ -110,6 +103,12 @@ impl Lookup for Resolver {
         }
         .boxed()
     }
+}
+
+/// A name as it is asked for: label by label, as the URL has it. Names of hosts may have other signs than the letters, digits and hyphens of
+/// the book (`my_service`), and name servers answer for them. Nothing for what cannot be a name.
+fn asked(name: &str) -> Option<Name> {
+    Name::from_labels(name.strip_suffix('.').unwrap_or(name).split('.').map(str::as_bytes)).ok()
 }
 
 /// What two answers say together. That there is nothing of one kind is no word on the other, whose server may be ill. Addresses of one kind

@@ -1,7 +1,7 @@
 //! What each trouble is called: the one table from types to registry codes.
 //!
 //! A message begins with the redacted URL and says what happened; what an origin wrote in its body is never in it. The context has
-//! `attempt`, `proxy` and `status`, also where there is none.
+//! `attempt`, `proxy` and `status`, also where there is none; behind a redirect also `host`, which was asked, and `hop`, the redirect that led there.
 
 use redrive_blob::BlobError;
 use redrive_engine::{Code, Failure, Target};
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::dns::LookupError;
 use crate::download::{Broken, Suspect, Trouble};
+use crate::guard::Checked;
 use crate::proxy;
 
 impl Trouble {
@@ -39,15 +40,15 @@ impl Trouble {
     }
 }
 
-/// What a status means.
-fn of_status(status: u16, retry_after: bool) -> Code {
+/// What a status means. What is named here may pass; every other one is the last word.
+pub(crate) const fn of_status(status: u16, retry_after: bool) -> Code {
     match status {
         408 | 425 | 499 => Code::DownloadHttp4xxTransient,
         429 => Code::DownloadRateLimited,
-        400..=499 => Code::DownloadHttp4xx,
-        501 | 505 => Code::DownloadHttp5xxPermanent,
         503 if retry_after => Code::DownloadBusy,
-        _ => Code::DownloadHttp5xx,
+        500 | 502..=504 | 520..=524 | 529 | 530 => Code::DownloadHttp5xx,
+        ..500 => Code::DownloadHttp4xx,
+        _ => Code::DownloadHttp5xxPermanent,
     }
 }
 
@@ -60,10 +61,13 @@ pub(crate) fn of(broken: &Broken, own: Option<&Target>, pool: Option<&str>, stor
         Trouble::Stopped(failure) => return failure.clone(),
         Trouble::Store(error) => return of_store(error, store),
         trouble => {
-            let what = broken.at.as_ref().map(|at| format!("GET {}: {trouble}", at.redacted()));
+            let what = broken.at.as_ref().map(|at| format!("GET {}{}: {trouble}", at.redacted(), behind(at)));
             Failure::new(trouble.code(), what.unwrap_or_else(|| trouble.to_string()))
         }
     };
+    if let Some(at) = broken.at.as_ref().filter(|at| at.hops() > 0) {
+        failure = failure.with("hop", at.hops()).with("host", at.authority());
+    }
     match trouble {
         Trouble::Exhausted(wait) => failure = failure.retry_after(*wait),
         Trouble::Status { status, retry_after } => {
@@ -82,6 +86,14 @@ pub(crate) fn of(broken: &Broken, own: Option<&Target>, pool: Option<&str>, stor
         _ => broken.at.as_ref().and(own).cloned(),
     };
     failure
+}
+
+/// Which redirect led there, where one did.
+fn behind(at: &Checked) -> String {
+    match at.hops() {
+        0 => String::new(),
+        nth => format!(" (redirect {nth})"),
+    }
 }
 
 /// Whether somebody between us and the origin may be at fault, or is.
@@ -119,36 +131,41 @@ mod tests {
     /// Also covers: M33.
     #[test]
     fn every_status_has_its_code_and_class() {
-        for (status, wait, code, class) in [
-            (400, false, Code::DownloadHttp4xx, Class::Permanent),
-            (401, false, Code::DownloadHttp4xx, Class::Permanent),
-            (403, false, Code::DownloadHttp4xx, Class::Permanent),
-            (404, false, Code::DownloadHttp4xx, Class::Permanent),
-            (404, true, Code::DownloadHttp4xx, Class::Permanent),
-            (408, false, Code::DownloadHttp4xxTransient, Class::Transient),
-            (409, false, Code::DownloadHttp4xx, Class::Permanent),
-            (410, false, Code::DownloadHttp4xx, Class::Permanent),
-            (416, false, Code::DownloadHttp4xx, Class::Permanent),
-            (422, false, Code::DownloadHttp4xx, Class::Permanent),
-            (425, false, Code::DownloadHttp4xxTransient, Class::Transient),
-            (429, false, Code::DownloadRateLimited, Class::Throttled),
-            (429, true, Code::DownloadRateLimited, Class::Throttled),
-            (451, false, Code::DownloadHttp4xx, Class::Permanent),
-            (499, false, Code::DownloadHttp4xxTransient, Class::Transient),
-            (500, false, Code::DownloadHttp5xx, Class::Transient),
-            (501, false, Code::DownloadHttp5xxPermanent, Class::Permanent),
-            (502, false, Code::DownloadHttp5xx, Class::Transient),
-            (503, false, Code::DownloadHttp5xx, Class::Transient),
-            (503, true, Code::DownloadBusy, Class::Transient),
-            (504, false, Code::DownloadHttp5xx, Class::Transient),
-            (505, false, Code::DownloadHttp5xxPermanent, Class::Permanent),
-            (520, false, Code::DownloadHttp5xx, Class::Transient),
-            (524, false, Code::DownloadHttp5xx, Class::Transient),
-            (529, false, Code::DownloadHttp5xx, Class::Transient),
-            (530, false, Code::DownloadHttp5xx, Class::Transient),
-        ] {
-            let found = of_status(status, wait);
+        for status in 400..=599 {
+            let (code, class) = match status {
+                408 | 425 | 499 => (Code::DownloadHttp4xxTransient, Class::Transient),
+                429 => (Code::DownloadRateLimited, Class::Throttled),
+                500 | 502 | 503 | 504 => (Code::DownloadHttp5xx, Class::Transient),
+                520 | 521 | 522 | 523 | 524 | 529 | 530 => (Code::DownloadHttp5xx, Class::Transient),
+                400..=499 => (Code::DownloadHttp4xx, Class::Permanent),
+                _ => (Code::DownloadHttp5xxPermanent, Class::Permanent),
+            };
+            let found = of_status(status, false);
             assert_eq!((found, found.class()), (code, class), "{status}");
+            let asked = if status == 503 { Code::DownloadBusy } else { code };
+            let found = of_status(status, true);
+            assert_eq!((found, found.class()), (asked, class), "{status} with a Retry-After");
+        }
+    }
+
+    /// The table that people read.
+    #[test]
+    fn what_is_retried_is_what_the_documentation_says() {
+        let page = include_str!("../../../docs/fetch.md");
+        let said = |code: Code| -> Vec<u16> {
+            let named = format!("| `{}` |", code.name());
+            let row = page.lines().find(|line| line.contains(&named)).unwrap();
+            let cell = row.split('|').nth(1).unwrap();
+            let numbers = |part: &str| -> Vec<u16> {
+                let mut ends = part.split('–').filter_map(|end| end.trim().parse::<u16>().ok());
+                let first = ends.next();
+                first.map_or(Vec::new(), |first| (first..=ends.next().unwrap_or(first)).collect())
+            };
+            cell.split(',').flat_map(numbers).collect()
+        };
+        for code in [Code::DownloadHttp4xxTransient, Code::DownloadRateLimited, Code::DownloadHttp5xx] {
+            let meant: Vec<u16> = (400..=599).filter(|status| of_status(*status, false) == code).collect();
+            assert_eq!(said(code), meant, "{}", code.name());
         }
     }
 

@@ -10,7 +10,11 @@ use tokio::task::JoinHandle;
 
 const A: u16 = 1;
 const CNAME: u16 = 5;
+const SOA: u16 = 6;
 const AAAA: u16 = 28;
+
+/// That there is nothing may be believed for so many seconds.
+pub const NOTHING: u32 = 300;
 
 /// What is said about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +23,9 @@ pub enum Said {
     Addresses(Vec<IpAddr>, u32),
     /// It is another name for this one, which has these addresses.
     Alias(String, Vec<IpAddr>),
-    /// There is no such name.
+    /// There is no such name; believed for [`NOTHING`] seconds.
     NoSuchName,
-    /// It is there and has no address.
+    /// It is there and has no address; believed as long.
     Empty,
     /// The server has a fault.
     Fault,
@@ -152,10 +156,16 @@ impl Question {
             }
         };
         let count = u16::try_from(records.len()).ok()?.to_be_bytes();
+        let zone = match said {
+            Said::NoSuchName | Said::Empty => vec![zone()],
+            Said::Addresses(..) | Said::Alias(..) | Said::Fault | Said::Silence => Vec::new(),
+        };
+        let authorities = u8::try_from(zone.len()).ok()?;
         let mut message =
-            vec![self.id[0], self.id[1], 0x81, 0x80 | code, 0, 1, count[0], count[1], 0, 0, 0, 0];
+            vec![self.id[0], self.id[1], 0x81, 0x80 | code, 0, 1, count[0], count[1], 0, authorities, 0, 0];
         message.extend_from_slice(&self.raw);
         message.extend(records.concat());
+        message.extend(zone.concat());
         Some(message)
     }
 
@@ -167,6 +177,13 @@ impl Question {
         };
         addresses.iter().filter_map(mine).collect()
     }
+}
+
+/// Who answers for the zone, and how long that there is nothing may be believed.
+fn zone() -> Vec<u8> {
+    let mut data = vec![0, 0];
+    data.extend([1, 3_600, 600, 86_400, NOTHING].map(u32::to_be_bytes).concat());
+    record(&[0xc0, 12], SOA, NOTHING, &data)
 }
 
 fn record(owner: &[u8], kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {

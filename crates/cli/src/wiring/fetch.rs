@@ -66,7 +66,7 @@ pub(crate) async fn register(
     }
     engine.register(fetch);
     engine.register(Unpacker::new(store.clone(), blobs.clone()));
-    engine.register(Canceller::new(store.clone()));
+    engine.register(Canceller::new(store.clone(), blobs.clone()));
     engine.register(Starter::new(store.clone()));
     let options = ManifestOptions {
         guard: downloads.guard().clone(),

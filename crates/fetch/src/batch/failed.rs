@@ -26,7 +26,7 @@ pub(super) fn of(code: Code, attempt: Option<&AttemptRow>) -> Failed {
     let context = attempt.and_then(|attempt| attempt.context.as_deref());
     let mut context: Map<String, Value> =
         context.and_then(|context| serde_json::from_str(context).ok()).unwrap_or_default();
-    context.retain(|name, _| matches!(name.as_str(), "attempt" | "proxy" | "status"));
+    context.retain(|name, _| matches!(name.as_str(), "attempt" | "host" | "hop" | "proxy" | "status"));
     if let Some(attempt) = attempt {
         context.entry("attempt").or_insert_with(|| attempt.number.into());
     }

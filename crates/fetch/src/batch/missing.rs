@@ -1,18 +1,21 @@
 //! What is missing: a manifest of exactly the resources of a batch that are not stored, ready to be handed in again.
 //!
 //! It has the real URLs and headers, so it is for the owner and operators only. While the batch runs it names what is not stored yet;
-//! what was not unpacked yet comes from the stored manifest. It is streamed: a page of members is in memory, not a million.
+//! what was not unpacked yet comes from the stored manifest. It is streamed: a few members are in memory, not a million.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream::{BoxStream, StreamExt};
 use futures::{TryStreamExt, stream};
 use redrive_engine::model::Shown;
 use redrive_engine::model::batch::EndRule;
-use redrive_engine::store::{BatchRow, JobFilter, PageRequest, StoreError};
-use redrive_engine::{BatchId, Failure, member_number};
+use redrive_engine::store::{BatchRow, JobFilter, PageRequest, Store, StoreError};
+use redrive_engine::{BatchId, Code, Failure, JobId, member_number};
 
+use super::AT_A_TIME;
 use crate::input::Resource;
-use crate::manifest::{About, Chunks, Entry, Format, Head, Manifests, Position, Rule, artifact, unpack_id};
+use crate::manifest::{About, Entry, Format, Head, Manifests, Rest, Rule, artifact};
 
 /// A document has so many bytes more than its resources as lines.
 const AROUND: u64 = 64;
@@ -91,30 +94,28 @@ impl Manifests {
     /// Members that are not complete, of the first so many.
     fn members_not_stored(&self, batch: BatchId, upto: u64) -> Entries {
         let store = self.engine.store().clone();
-        stream::try_unfold(Some(None), move |cursor: Option<Option<String>>| {
+        let pages = stream::try_unfold(Some(None), {
             let store = store.clone();
-            async move {
-                let Some(cursor) = cursor else { return Ok(None) };
-                let filter =
-                    JobFilter { batch: Some(batch), shown: NOT_STORED.to_vec(), ..JobFilter::default() };
-                let page = store.jobs(filter, PageRequest { limit: 200, cursor }).await.map_err(lost)?;
-                // What was added since is told as not unpacked.
-                let known = |n: Option<u32>| n.is_none_or(|n| u64::from(n) < upto);
-                let rows = page.rows.iter().map(|row| row.id);
-                let jobs: Vec<_> = rows.filter(|id| known(member_number(batch, *id))).collect();
-                let mut entries = Vec::with_capacity(jobs.len());
-                for payload in store.payloads(jobs).await.map_err(lost)?.into_iter().flatten() {
-                    let resource: Resource = serde_json::from_slice(&payload.input)
-                        .map_err(|error| Failure::new(redrive_engine::Code::SystemUndecodable, error))?;
-                    // What stands for a resource of a manifest that was lost has nothing to ask for.
-                    if !resource.url.is_empty() {
-                        entries.push(Entry::of(resource));
-                    }
+            move |cursor: Option<Option<String>>| {
+                let store = store.clone();
+                async move {
+                    let Some(cursor) = cursor else { return Ok(None) };
+                    let filter =
+                        JobFilter { batch: Some(batch), shown: NOT_STORED.to_vec(), ..JobFilter::default() };
+                    let page = store.jobs(filter, PageRequest { limit: 200, cursor }).await.map_err(lost)?;
+                    // What was added since is told as not unpacked.
+                    let known = |n: Option<u32>| n.is_none_or(|n| u64::from(n) < upto);
+                    let rows = page.rows.iter().map(|row| row.id);
+                    let jobs: Vec<_> = rows.filter(|id| known(member_number(batch, *id))).collect();
+                    Ok::<_, Failure>(Some((jobs, page.next.map(Some))))
                 }
-                Ok(Some((entries, page.next.map(Some))))
             }
-        })
-        .boxed()
+        });
+        let few = pages.map_ok(|jobs| {
+            let few: Vec<Vec<JobId>> = jobs.chunks(AT_A_TIME).map(<[JobId]>::to_vec).collect();
+            stream::iter(few).map(Ok)
+        });
+        few.try_flatten().and_then(move |jobs| carried(store.clone(), jobs)).boxed()
     }
 
     /// Resources of the stored manifest that are no members yet.
@@ -123,32 +124,28 @@ impl Manifests {
         let (batch, added) = (row.id, row.counters.total);
         let key = About::of(row).map(|about| about.manifest_key).unwrap_or_default();
         let opened = async move {
-            let payload = store.payload(unpack_id(batch)).await.map_err(lost)?;
-            let state = payload.and_then(|payload| payload.state);
-            let noted: Position =
-                state.and_then(|state| serde_json::from_slice(&state).ok()).unwrap_or_default();
-            // The note may be older than the count, or younger; never is anything between them lost.
-            let from = if u64::from(noted.next) <= added { noted } else { Position::default() };
-            let chunks = Chunks::from(&*blobs, &key, from.offset).await?;
-            let skip = usize::try_from(added - u64::from(from.next)).unwrap_or(usize::MAX);
-            Ok::<_, Failure>(stream::try_unfold((chunks, from.offset, skip), rest))
+            let rest = Rest::open(&*store, &*blobs, batch, &key, added).await?;
+            Ok::<_, Failure>(stream::try_unfold(rest, |mut rest: Rest| async move {
+                let entries = rest.next(CHUNK).await?;
+                Ok((!entries.is_empty()).then_some((entries, rest)))
+            }))
         };
         stream::once(opened).try_flatten().boxed()
     }
 }
 
-/// The next entries of a stored manifest behind those that are passed over.
-async fn rest(
-    (mut chunks, mut offset, mut skip): (Chunks, u64, usize),
-) -> Result<Option<(Vec<Entry>, (Chunks, u64, usize))>, Failure> {
-    let mut entries = chunks.entries(CHUNK, &mut offset).await?;
-    if entries.is_empty() {
-        return Ok(None);
+/// What these members carry.
+async fn carried(store: Arc<dyn Store>, jobs: Vec<JobId>) -> Result<Vec<Entry>, Failure> {
+    let mut entries = Vec::with_capacity(jobs.len());
+    for payload in store.payloads(jobs).await.map_err(lost)?.into_iter().flatten() {
+        let resource: Resource = serde_json::from_slice(&payload.input)
+            .map_err(|error| Failure::new(Code::SystemUndecodable, error))?;
+        // What stands for a resource of a manifest that was lost has nothing to ask for.
+        if !resource.url.is_empty() {
+            entries.push(Entry::of(resource));
+        }
     }
-    let passed = skip.min(entries.len());
-    entries.drain(..passed);
-    skip -= passed;
-    Ok(Some((entries, (chunks, offset, skip))))
+    Ok(entries)
 }
 
 /// Resources, some at a time.

@@ -8,3 +8,6 @@ mod waiting;
 
 pub use missing::Missing;
 pub use snapshot::summary;
+
+/// What members carry is read so many members at a time: one may have a quarter of a megabyte.
+const AT_A_TIME: usize = 20;

@@ -1,4 +1,4 @@
-//! The resources of a batch, page by page.
+//! The resources of a batch, page by page: bounded by its rows, and by its bytes, because one resource may have a quarter of a megabyte.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_api::{FetchResource, FetchResources, ResourceFailure};
@@ -6,7 +6,7 @@ use redrive_engine::BatchId;
 use redrive_engine::model::State;
 use redrive_engine::store::{JobFilter, JobRow, PageRequest, StoreError};
 
-use super::failed;
+use super::{AT_A_TIME, failed};
 use crate::id::{address, shown_id};
 use crate::input::Resource;
 use crate::made::Made;
@@ -14,27 +14,46 @@ use crate::manifest::Manifests;
 
 /// So many looks at attempts at once.
 const AT_ONCE: usize = 8;
+/// A page has at most so many bytes of resources. The first one is always in it.
+const PAGE_BYTES: usize = 1 << 20;
 
 impl Manifests {
     /// One page of the members of a batch, in these states or in any, with no secret of theirs. While a large manifest is being unpacked
-    /// its last resources are not members yet.
+    /// its last resources are not members yet. A page that would be too long ends earlier, and the next one goes on there.
     pub async fn resources(
         &self,
         batch: BatchId,
         wanted: JobFilter,
         page: PageRequest,
     ) -> Result<FetchResources, StoreError> {
-        let store = self.engine.store();
         let wanted = JobFilter { batch: Some(batch), single: false, ..wanted };
-        let page = store.jobs(wanted, page).await?;
-        let payloads = store.payloads(page.rows.iter().map(|row| row.id).collect()).await?;
-        let rows = page.rows.into_iter().zip(payloads);
-        let resources = stream::iter(rows).map(|(row, payload)| async move {
+        let page = self.engine.store().jobs(wanted, page).await?;
+        let (mut resources, mut bytes, mut rows) = (Vec::new(), 0_usize, page.rows.into_iter());
+        loop {
+            let few: Vec<JobRow> = rows.by_ref().take(AT_A_TIME).collect();
+            if few.is_empty() {
+                return Ok(FetchResources { resources, next_cursor: page.next });
+            }
+            for resource in self.views(few).await? {
+                bytes = bytes.saturating_add(written(&resource));
+                if bytes > PAGE_BYTES && !resources.is_empty() {
+                    // Lists go on behind the last row that was told.
+                    let next_cursor = resources.last().map(|last: &FetchResource| last.job_id.clone());
+                    return Ok(FetchResources { resources, next_cursor });
+                }
+                resources.push(resource);
+            }
+        }
+    }
+
+    /// A few members.
+    async fn views(&self, rows: Vec<JobRow>) -> Result<Vec<FetchResource>, StoreError> {
+        let payloads = self.engine.store().payloads(rows.iter().map(|row| row.id).collect()).await?;
+        let views = rows.into_iter().zip(payloads).map(|(row, payload)| async move {
             let resource = payload.and_then(|payload| serde_json::from_slice(&payload.input).ok());
             Ok::<_, StoreError>(view(&row, resource, self.failure(&row).await?))
         });
-        let resources = resources.buffered(AT_ONCE).try_collect().await?;
-        Ok(FetchResources { resources, next_cursor: page.next })
+        stream::iter(views).buffered(AT_ONCE).try_collect().await
     }
 
     /// What went wrong last with a member that is not stored.
@@ -51,6 +70,11 @@ impl Manifests {
             context: failed.context,
         }))
     }
+}
+
+/// How many bytes it is in an answer.
+fn written(resource: &FetchResource) -> usize {
+    serde_json::to_vec(resource).map_or(usize::MAX, |json| json.len())
 }
 
 fn view(row: &JobRow, resource: Option<Resource>, failure: Option<ResourceFailure>) -> FetchResource {

@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use redrive_api::{FetchBatch, FetchError, FetchSnapshot};
 use redrive_engine::model::batch::EndRule;
-use redrive_engine::model::{BatchState, State};
-use redrive_engine::store::{BatchFilter, BatchRow, Page, PageRequest, StoreError};
+use redrive_engine::model::{BatchState, Shown, State};
+use redrive_engine::store::{
+    BatchFilter, BatchRow, DeadRow, DeadState, JobFilter, Page, PageRequest, StoreError,
+};
 use redrive_engine::{BatchId, Input, Owner, WorkloadName};
 
 use super::failed::{self, Failed};
 use crate::input::Resource;
 use crate::manifest::{About, Manifests, unpack_id};
+
+/// A letter that waits is looked for among so many of those that failed last: its cost is bounded, whatever failed.
+const LOOKED_AT: usize = 20;
 
 impl Manifests {
     /// The row of a batch that came from a manifest; nothing when there is none (any more).
@@ -54,11 +59,12 @@ impl Manifests {
         }
         let (manifest_key, to, proxy_pool) =
             about.map(|about| (about.manifest_key, about.to, about.proxy_pool)).unwrap_or_default();
+        let letter = self.letter(row).await?;
         Ok(FetchSnapshot {
             batch: summary(row),
             unpacked: row.sealed,
-            last_error: self.last_error(row).await?,
-            dlq_offset: row.dead_offset.map(|offset| offset.0),
+            last_error: self.last_error(row, letter.as_ref()).await?,
+            dlq_offset: letter.filter(|letter| letter.state == DeadState::Open).map(|letter| letter.offset.0),
             failures_by_code,
             manifest_key,
             end_rule: match row.end_rule {
@@ -72,8 +78,42 @@ impl Manifests {
         })
     }
 
-    /// The newest failure: of a member, or of the job that unpacks when that was given up.
-    async fn last_error(&self, row: &BatchRow) -> Result<Option<FetchError>, StoreError> {
+    /// The newest dead letter of a member that is failed now. Which one died last is noted with the batch; once that one was tried again,
+    /// or nobody wants it any more, it is looked for among those that are left.
+    async fn letter(&self, row: &BatchRow) -> Result<Option<DeadRow>, StoreError> {
+        let store = self.engine.store();
+        if row.counters.failed == 0 {
+            return Ok(None);
+        }
+        let noted = match row.dead_offset {
+            Some(offset) => store.dead_letter(offset).await?,
+            None => None,
+        };
+        match noted.as_ref().map(|letter| letter.state) {
+            Some(DeadState::Open) | None => return Ok(noted),
+            Some(DeadState::Replayed | DeadState::Discarded) => {}
+        }
+        let failed = JobFilter { batch: Some(row.id), shown: vec![Shown::Failed], ..JobFilter::default() };
+        let mut failed = store.jobs(failed, PageRequest { limit: 200, cursor: None }).await?.rows;
+        failed.sort_by_key(|job| std::cmp::Reverse(job.finished_at));
+        let mut discarded = None;
+        for job in failed.into_iter().take(LOOKED_AT) {
+            let newest = store.dead_letters_of(job.id).await?.pop();
+            if newest.as_ref().is_some_and(|letter| letter.state == DeadState::Open) {
+                return Ok(newest);
+            }
+            discarded = discarded.or(newest);
+        }
+        Ok(discarded)
+    }
+
+    /// The newest failure that still stands: of a member that is failed, or of the job that unpacks when that was given up. What was mended
+    /// since is in the attempts of its job.
+    async fn last_error(
+        &self,
+        row: &BatchRow,
+        letter: Option<&DeadRow>,
+    ) -> Result<Option<FetchError>, StoreError> {
         let store = self.engine.store();
         if !row.sealed && row.state == BatchState::Processing {
             let unpack = store.job(unpack_id(row.id)).await?.filter(|job| job.state == State::Failed);
@@ -84,20 +124,13 @@ impl Manifests {
                 return Ok(Some(told(failed::of(code, attempts.last()), at)));
             }
         }
-        let Some(((code, message), at)) = row.last_failure.clone().zip(row.last_failure_at) else {
-            return Ok(None);
-        };
-        // The dead letter knows the member, and that one its attempts.
-        let dead = match row.dead_offset {
-            Some(offset) => store.dead_letter(offset).await?.filter(|dead| dead.code == code),
-            None => None,
-        };
-        let found = match dead {
-            Some(dead) => failed::newest(&**store, dead.job).await?,
-            None => None,
-        };
-        let found = found.unwrap_or_else(|| Failed { message, ..failed::of(code, None) });
-        Ok(Some(told(found, at)))
+        if let Some(letter) = letter {
+            // The letter knows the member, and that one its attempts.
+            let newest = failed::newest(&**store, letter.job).await?;
+            return Ok(Some(told(newest.unwrap_or_else(|| failed::of(letter.code, None)), letter.at)));
+        }
+        let noted = row.last_failure.clone().zip(row.last_failure_at).filter(|_| row.counters.failed > 0);
+        Ok(noted.map(|((code, message), at)| told(Failed { message, ..failed::of(code, None) }, at)))
     }
 }
 

@@ -13,11 +13,9 @@ fn in_corp(names: &NameServer, hosts: &str) -> Resolver {
     let corp = || Name::from_utf8("corp.lan.").unwrap();
     let servers = config_of(&[names.address()]).name_servers().to_vec();
     let config = ResolverConfig::from_parts(Some(corp()), vec![corp()], servers);
-    let mut listed = Hosts::default();
-    listed.read_hosts_conf(hosts.as_bytes()).unwrap();
     let mut quick = ResolverOpts::default();
     (quick.timeout, quick.attempts) = (Duration::from_millis(100), 1);
-    Resolver::build(config, quick, listed).unwrap()
+    Resolver::build(config, quick, Hosts::read(hosts.as_bytes())).unwrap()
 }
 
 #[tokio::test]
@@ -75,9 +73,12 @@ async fn a_fault_of_one_kind_leaves_the_addresses_of_the_other() {
 #[tokio::test]
 async fn what_the_hosts_file_lists_is_asked_of_nobody() {
     let names = NameServer::start().await.unwrap();
-    let resolver = in_corp(&names, "192.0.2.7 printer office.example\n2001:db8::7 office.example\n");
+    let hosts = "# ours\n192.0.2.7 printer office.example my_service # all one\n2001:db8::7\toffice.example\nnothing x\n";
+    let resolver = in_corp(&names, hosts);
     names.say("printer", [Said::Silence]);
-    assert_eq!(resolver.lookup("printer").await, Ok(vec![ip("192.0.2.7")]));
+    for name in ["printer", "my_service", "my_service."] {
+        assert_eq!(resolver.lookup(name).await, Ok(vec![ip("192.0.2.7")]), "{name}");
+    }
     assert_eq!(resolver.lookup("Office.Example").await, Ok(vec![ip("192.0.2.7"), ip("2001:db8::7")]));
     assert_eq!((names.asked("printer"), names.asked("office.example")), (0, 0));
 }
@@ -89,4 +90,35 @@ async fn what_cannot_be_a_name_is_none() {
     let long = "x".repeat(64);
     assert_eq!(resolver.lookup(&format!("{long}.example")).await, Err(LookupError::NoSuchName));
     assert_eq!(resolver.lookup("a..example").await, Err(LookupError::NoSuchName));
+}
+
+/// The URL parser takes them, and so do name servers.
+#[tokio::test]
+async fn names_with_other_signs_than_letters_digits_and_hyphens_are_asked_for_as_they_are() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "");
+    for name in
+        ["a_b.example", "_a.example", "a_.example", "-a.example", "a-.example", "a!b~c.example", "my_service"]
+    {
+        let host = url::Url::parse(&format!("http://{name}/")).unwrap();
+        assert_eq!(host.host_str(), Some(name));
+        names.say(name, [Said::Addresses(vec![ip("192.0.2.1")], 60)]);
+        assert_eq!(resolver.lookup(name).await, Ok(vec![ip("192.0.2.1")]), "{name}");
+    }
+}
+
+/// What is not there is tried once more after its wait: that has to ask somebody.
+#[tokio::test]
+async fn that_there_is_no_such_name_is_kept_for_many_and_forgotten_before_the_retry() {
+    let names = NameServer::start().await.unwrap();
+    let resolver = in_corp(&names, "");
+    names.say("empty.example", [Said::Empty]);
+    for name in ["gone.example", "empty.example"] {
+        for _ in 0..5 {
+            assert_eq!(resolver.lookup(name).await, Err(LookupError::NoSuchName), "{name}");
+        }
+        assert_eq!(names.asked(name), 1, "{name}");
+    }
+    let first_wait = redrive_engine::Policy::reliability().backoff.delay(0, 0);
+    assert!(LONGEST_NOTHING < first_wait, "{first_wait:?}");
 }

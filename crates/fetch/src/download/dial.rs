@@ -131,6 +131,7 @@ impl Inner {
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let https = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
+        let name = if https { Some(certified(bare)?) } else { None };
         let addresses = self.judged(bare).await?;
         let stream = match &self.via {
             None => {
@@ -140,12 +141,7 @@ impl Inner {
             Some(member) => self.tunnel(member, addresses, port).await?,
         };
         let _ = stream.set_nodelay(true);
-        if !https {
-            return Ok(Wire::Plain(stream));
-        }
-        // The dot that ends a name is none of the certificate's.
-        let name = bare.strip_suffix('.').unwrap_or(bare).to_owned();
-        let name = ServerName::try_from(name).map_err(|_| Refused::Host)?;
+        let Some(name) = name else { return Ok(Wire::Plain(stream)) };
         let shaken = self.in_time(self.tls.connect(name, stream)).await.ok_or(DialError::TooSlow)?;
         let tls = shaken.map_err(trust)?;
         Ok(Wire::Tls(Box::new(tls)))
@@ -203,6 +199,13 @@ impl Inner {
     async fn in_time<T>(&self, step: impl Future<Output = T>) -> Option<T> {
         tokio::time::timeout(self.patience, step).await.ok()
     }
+}
+
+/// The name that a certificate has to be for. Some names that can be looked up can stand in none: then nobody is called.
+fn certified(host: &str) -> Result<ServerName<'static>, Refused> {
+    // The dot that ends a name is none of the certificate's.
+    let name = host.strip_suffix('.').unwrap_or(host).to_owned();
+    ServerName::try_from(name).map_err(|_| Refused::Uncertified)
 }
 
 /// A fault of the encryption is told from a connection that broke during the handshake.

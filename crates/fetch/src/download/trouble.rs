@@ -9,9 +9,11 @@ use std::time::Duration;
 use hyper_util::client::legacy;
 use redrive_blob::{BlobError, Sha256};
 use redrive_engine::Failure;
+use redrive_engine::model::Class;
 
 use super::dial::DialError;
 use crate::dns::LookupError;
+use crate::failure::of_status;
 use crate::guard::Refused;
 
 /// One thing that went wrong.
@@ -131,7 +133,7 @@ impl Trouble {
     }
 
     /// Whether what has come so far may be gone on with.
-    pub(crate) const fn keeps(&self) -> bool {
+    pub(crate) fn keeps(&self) -> bool {
         match self {
             Self::Name(_)
             | Self::Unreached
@@ -148,7 +150,7 @@ impl Trouble {
             | Self::BadAnswer(_)
             | Self::Cut { .. }
             | Self::Stopped(_) => true,
-            Self::Status { status, .. } => matches!(status, 408 | 425 | 429 | 499 | 500..),
+            Self::Status { status, .. } => !matches!(of_status(*status, false).class(), Class::Permanent),
             Self::Refused(_)
             | Self::Invalid(_)
             | Self::Tls(_)

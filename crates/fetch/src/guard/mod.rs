@@ -15,6 +15,7 @@ use std::net::IpAddr;
 
 use redrive_engine::Target;
 use redrive_engine::model::redact::redact;
+use rustls::pki_types::DnsName;
 use url::{Host, Url};
 
 pub use refused::{MAX_URL_BYTES, Refused};
@@ -64,7 +65,7 @@ impl Guard {
         if text.len() > MAX_URL_BYTES {
             return Err(Refused::TooLong);
         }
-        self.check(Url::parse(text)?)
+        self.check(Url::parse(text)?, 0)
     }
 
     /// Reads and judges where a redirect leads.
@@ -72,7 +73,7 @@ impl Guard {
         if location.len() > MAX_URL_BYTES {
             return Err(Refused::TooLong);
         }
-        let to = self.check(from.0.join(location)?)?;
+        let to = self.check(from.url.join(location)?, from.hops.saturating_add(1))?;
         if from.is_https() && !to.is_https() {
             return Err(Refused::Downgrade);
         }
@@ -88,7 +89,7 @@ impl Guard {
         }
     }
 
-    fn check(&self, mut url: Url) -> Result<Checked, Refused> {
+    fn check(&self, mut url: Url, hops: u8) -> Result<Checked, Refused> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refused::Scheme);
         }
@@ -102,17 +103,20 @@ impl Guard {
         match url.host().ok_or(Refused::Host)? {
             Host::Ipv4(address) => self.permits(address.into())?,
             Host::Ipv6(address) => self.permits(address.into())?,
-            Host::Domain(name) => self.permits_name(name)?,
+            Host::Domain(name) => self.permits_name(name, url.scheme() == "https")?,
         }
         // It is not sent, and has no say in what is fetched.
         url.set_fragment(None);
-        Ok(Checked(url))
+        Ok(Checked { url, hops })
     }
 
-    fn permits_name(&self, name: &str) -> Result<(), Refused> {
+    fn permits_name(&self, name: &str, https: bool) -> Result<(), Refused> {
         let name = name.strip_suffix('.').unwrap_or(name);
         if name.is_empty() {
             return Err(Refused::Host);
+        }
+        if https && DnsName::try_from(name).is_err() {
+            return Err(Refused::Uncertified);
         }
         let forbidden = FORBIDDEN_NAMES.contains(&name) || name.ends_with(".localhost");
         if forbidden && !self.options.allow_private { Err(Refused::Address) } else { Ok(()) }
@@ -120,44 +124,68 @@ impl Guard {
 }
 
 /// A URL that the guard has let through. Only the guard makes one.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Checked(Url);
+#[derive(Clone)]
+pub struct Checked {
+    url: Url,
+    hops: u8,
+}
+
+/// The same URL is the same, however many redirects led there.
+impl PartialEq for Checked {
+    fn eq(&self, other: &Self) -> bool {
+        self.url == other.url
+    }
+}
+
+impl Eq for Checked {}
 
 impl Checked {
     /// The URL itself. It may hold secrets in its query: print [`Checked::redacted`].
     #[must_use]
     pub const fn url(&self) -> &Url {
-        &self.0
+        &self.url
+    }
+
+    /// How many redirects led there.
+    #[must_use]
+    pub const fn hops(&self) -> u8 {
+        self.hops
+    }
+
+    /// The host with its port, said or meant.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        format!("{}:{}", self.url.host_str().unwrap_or_default(), self.port())
     }
 
     /// Whether it is fetched through TLS.
     #[must_use]
     pub fn is_https(&self) -> bool {
-        self.0.scheme() == "https"
+        self.url.scheme() == "https"
     }
 
     /// The port, said or meant.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.0.port_or_known_default().unwrap_or_default()
+        self.url.port_or_known_default().unwrap_or_default()
     }
 
     /// For people: without the values of its query.
     #[must_use]
     pub fn redacted(&self) -> String {
-        redact(self.0.as_str())
+        redact(self.url.as_str())
     }
 
     /// What a breaker watches, and what politeness counts: `host:NAME:PORT`.
     #[must_use]
     pub fn target(&self) -> Option<Target> {
-        target(&self.0)
+        target(&self.url)
     }
 
     /// Whether credentials for `self` may go to `other`: the same place, or the same name on https in place of http.
     #[must_use]
     pub(crate) fn trusts(&self, other: &Self) -> bool {
-        let same = self.0.host() == other.0.host();
+        let same = self.url.host() == other.url.host();
         let upgraded = !self.is_https() && other.is_https() && self.port() == 80 && other.port() == 443;
         same && (upgraded || (self.is_https() == other.is_https() && self.port() == other.port()))
     }

@@ -27,6 +27,9 @@ pub enum Refused {
     /// It was read, and cannot be asked for: no request can be made of it.
     #[error("no request can be made of it")]
     Unusable,
+    /// https, and a host that no certificate can be for.
+    #[error("no certificate can be for a host of this name")]
+    Uncertified,
     /// A redirect from https to http.
     #[error("it leads from https to http")]
     Downgrade,
@@ -60,6 +63,7 @@ impl Refused {
             | Self::Userinfo
             | Self::Host
             | Self::Unusable
+            | Self::Uncertified
             | Self::Downgrade => Code::DownloadInvalidUrl,
             Self::Port(_) | Self::Address => Code::DownloadBlockedAddress,
         }

@@ -39,6 +39,19 @@ fn only_http_without_userinfo_on_allowed_ports_passes() {
     assert_eq!(guard.parse("http://example.com/").err(), Some(Refused::Port(80)));
 }
 
+#[test]
+fn a_host_of_an_odd_name_passes_but_not_with_https_where_no_certificate_can_be_for_it() {
+    for name in ["a_b.example", "my_service", "_a.example", "xn--mnchen-3ya.example", "a--b.example."] {
+        for scheme in ["http", "https"] {
+            assert!(Guard::default().parse(&format!("{scheme}://{name}/")).is_ok(), "{scheme} {name}");
+        }
+    }
+    for name in ["a-.example", "-a.example", "a!b.example"] {
+        assert!(Guard::default().parse(&format!("http://{name}/")).is_ok(), "{name}");
+        assert_eq!(refused(&format!("https://{name}/")), Refused::Uncertified, "{name}");
+    }
+}
+
 /// Covers R2: whatever looks like two hosts is read as the parser reads it, and what was read is what is used.
 #[test]
 fn what_looks_like_two_hosts_has_one() {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use redrive_blob::Blobs;
 use redrive_engine::model::BatchState;
-use redrive_engine::store::{ActEnd, Acted, RetryBy, Store};
+use redrive_engine::store::{ActEnd, Acted, Store};
 use redrive_engine::{
     BatchId, By, Code, Context, Done, EngineError, Failure, Input, JobId, Policy, Workload, member_id,
 };
@@ -11,8 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Manifests;
 use super::commit::KEEP;
-use super::lost::{end_without, lost_manifest};
-use super::unpack::unpack_id;
+use super::stopped::end_unpacking;
 use super::wish::{self, conclude, goes_on, lost, refused, wish_id};
 
 /// So many members are stopped at once.
@@ -53,20 +53,19 @@ impl Manifests {
 #[derive(Clone)]
 pub struct Canceller {
     store: Arc<dyn Store>,
+    blobs: Arc<dyn Blobs>,
 }
 
 impl Canceller {
-    /// In this store.
+    /// In this store, whose manifests are kept in this place.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+    pub fn new(store: Arc<dyn Store>, blobs: Arc<dyn Blobs>) -> Self {
+        Self { store, blobs }
     }
 
-    /// Stops every member that is there and has not ended. Numbers make ids, so nobody has to be looked for; those that would run next
-    /// are stopped first.
-    async fn stop(&self, batch: BatchId, ctx: &Context) -> Result<u64, Failure> {
-        let row = self.store.batch(batch).await.map_err(lost)?;
-        let members = row.map_or(0, |row| u32::try_from(row.counters.total).unwrap_or(u32::MAX));
+    /// Stops every member below this number that has not ended, and answers how many that were. Numbers make ids, so nobody has to be
+    /// looked for; those that would run next are stopped first.
+    async fn stop(&self, batch: BatchId, members: u32, ctx: &Context) -> Result<u64, Failure> {
         let (mut first, mut stopped) = (0, 0);
         while first < members {
             goes_on(ctx)?;
@@ -93,22 +92,16 @@ impl Workload for Canceller {
     }
 
     async fn run(&self, ctx: Context, cancel: Cancel) -> Result<Done, Failure> {
-        let before = wish::state(self.store.batch(cancel.batch).await.map_err(lost)?.as_ref());
-        let stopped = self.stop(cancel.batch, &ctx).await?;
+        let before = self.store.batch(cancel.batch).await.map_err(lost)?;
+        let there = before.as_ref().map_or(0, |row| u32::try_from(row.counters.total).unwrap_or(u32::MAX));
+        let mut stopped = self.stop(cancel.batch, there, &ctx).await?;
         let row = self.store.batch(cancel.batch).await.map_err(lost)?;
+        // Only when every resource is a member can the batch end.
         if let Some(row) = row.filter(|row| !row.sealed) {
-            match lost_manifest(&*self.store, cancel.batch).await.map_err(lost)? {
-                Some(unpack) => end_without(&*self.store, &ctx, &unpack, row.counters.total).await?,
-                // It is still being unpacked, and whoever does that cancels the rest. If that job was given up it is started again: only
-                // when every resource is a member can the batch end.
-                None => {
-                    let unpack = vec![unpack_id(cancel.batch)];
-                    self.store.retry(unpack, RetryBy::default()).await.map_err(lost)?;
-                }
-            }
+            stopped += end_unpacking(&*self.store, &*self.blobs, &ctx, &row, there).await?;
         }
         let after = wish::state(self.store.batch(cancel.batch).await.map_err(lost)?.as_ref());
-        let end = ActEnd::from(format!("{stopped} stopped")).changed(before, after);
+        let end = ActEnd::from(format!("{stopped} stopped")).changed(wish::state(before.as_ref()), after);
         conclude(&*self.store, cancel.act, end).await;
         Ok(Done::Complete)
     }

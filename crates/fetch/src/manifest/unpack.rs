@@ -1,8 +1,8 @@
 //! The job that unpacks a large manifest: every line becomes a member of its batch, and then the batch is sealed.
 //!
 //! It notes how far it is after each chunk, and members have their numbers as ids: a crash anywhere costs one chunk of work and changes
-//! no count. While somebody cancels the batch it goes on, and cancels each chunk right after adding it: so every resource of the manifest
-//! is counted once, whatever happens.
+//! no count. Once somebody has cancelled the batch, each chunk is cancelled right after it was added, until whoever cancels takes the rest
+//! over: so every resource of the manifest is counted once, whatever happens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,9 +78,9 @@ impl Unpacker {
 
 /// How far it is: members that were added, and where the line of the next one begins.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Position {
-    pub(crate) next: u32,
-    pub(crate) offset: u64,
+pub(super) struct Position {
+    pub(super) next: u32,
+    pub(super) offset: u64,
 }
 
 impl Workload for Unpacker {
@@ -133,7 +133,7 @@ impl Unpacker {
 }
 
 /// A stored manifest from some line on, in chunks.
-pub(crate) struct Chunks {
+pub(super) struct Chunks {
     bytes: ByteStream,
     lines: Lines,
     /// The head's line is still to be passed over.
@@ -146,7 +146,7 @@ impl Chunks {
     }
 
     /// Opens the manifest where a line begins; at 0 that of the head.
-    pub(crate) async fn from(blobs: &dyn Blobs, key: &str, offset: u64) -> Result<Self, Failure> {
+    pub(super) async fn from(blobs: &dyn Blobs, key: &str, offset: u64) -> Result<Self, Failure> {
         let key = artifact(key).map_err(|error| invalid(&error.to_string()))?;
         let range = (offset > 0).then_some(ByteRange::From(offset));
         let bytes = match blobs.read(&key, range).await {
@@ -159,7 +159,7 @@ impl Chunks {
     }
 
     /// The next entries with where the line behind them begins; none at the end.
-    pub(crate) async fn entries(&mut self, most: usize, offset: &mut u64) -> Result<Vec<Entry>, Failure> {
+    pub(super) async fn entries(&mut self, most: usize, offset: &mut u64) -> Result<Vec<Entry>, Failure> {
         let (mut entries, begun) = (Vec::new(), *offset);
         while entries.len() < most && *offset - begun < CHUNK_BYTES {
             let Some((_, line)) = self.lines.next() else {
@@ -191,7 +191,7 @@ impl Chunks {
     }
 }
 
-fn invalid(why: &str) -> Failure {
+pub(super) fn invalid(why: &str) -> Failure {
     Failure::new(Code::StorageManifestInvalid, format!("the stored manifest cannot be read: {why}"))
 }
 

@@ -121,7 +121,7 @@ fn message(
     }
 }
 
-/// What the newest attempt met: the status of the answer, and the proxy it went through.
+/// What the newest attempt met: the status of the answer, the proxy it went through, and behind redirects the host and which one led there.
 fn facts(last: &AttemptRow) -> BTreeMap<String, String> {
     let context: Option<BTreeMap<String, Value>> =
         last.context.as_deref().and_then(|context| serde_json::from_str(context).ok());
@@ -135,7 +135,7 @@ fn facts(last: &AttemptRow) -> BTreeMap<String, String> {
             Value::Number(number) => number.to_string(),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => continue,
         };
-        if matches!(name.as_str(), "status" | "proxy") {
+        if matches!(name.as_str(), "host" | "hop" | "proxy" | "status") {
             facts.insert(name, text);
         }
     }

@@ -41,6 +41,8 @@ async fn each_status_is_asked_for_as_often_as_it_may_help() {
         (501, Code::DownloadHttp5xxPermanent, 1),
         (503, Code::DownloadHttp5xx, 4),
         (505, Code::DownloadHttp5xxPermanent, 1),
+        (507, Code::DownloadHttp5xxPermanent, 1),
+        (526, Code::DownloadHttp5xxPermanent, 1),
         (530, Code::DownloadHttp5xx, 4),
         (204, Code::DownloadBadResponse, 4),
         (304, Code::DownloadBadResponse, 4),

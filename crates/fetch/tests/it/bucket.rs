@@ -120,6 +120,24 @@ async fn what_the_bucket_did_not_take_is_sent_again_without_a_second_download() 
     running.drain().await;
 }
 
+/// Each budget is its own: what storing spends is not taken from downloads, nor the other way round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn storing_is_tried_again_as_often_as_its_own_limit_says() {
+    let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);
+    bench.engine.register(bench.workload_on(quick(), bucket.blobs.clone(), "bucket:bucket"));
+    let running = bench.engine.start();
+    bucket.refuse(4, 500, "InternalError");
+    origin.once("/a", [Answer::status(500), Answer::status(502), Answer::status(503)]);
+    let mut wanted = resource(&origin.url("/a"));
+    wanted.bucket = Some("bucket".into());
+    let (code, attempts) = bench.fails(&wanted).await;
+    let codes: Vec<_> = attempts.iter().filter_map(|attempt| attempt.code).collect();
+    let expected = [vec![Code::DownloadHttp5xx; 3], vec![Code::UploadS3Error; 4]].concat();
+    assert_eq!((code, codes), (Code::UploadS3Error, expected), "three retries of each, beside the first try");
+    assert_eq!(origin.count("/a"), 4, "what was stored in vain is not downloaded again");
+    running.drain().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bucket_that_denies_us_or_is_not_there_is_not_asked_again() {
     let (bench, origin, bucket) = (Bench::new().await, Origin::start().await.unwrap(), Bucket::start().await);

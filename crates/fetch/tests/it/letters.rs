@@ -69,6 +69,24 @@ async fn a_resource_that_was_given_up_is_told_whole_and_without_its_secrets() {
 }
 
 #[tokio::test]
+async fn a_letter_of_what_failed_behind_a_redirect_names_the_host_that_answered() {
+    let (bench, front) = (Bench::new().await, Origin::start().await.unwrap());
+    let back = Origin::start().await.unwrap();
+    front.say("/a", [Answer::redirect(302, &back.url("/b"))]);
+    back.say("/b", [Answer::status(410)]);
+    let running = bench.start();
+    bench.fails(&resource(&front.url("/a"))).await;
+    running.drain().await;
+    let sent = letter(&bench).await;
+    assert_eq!(sent.failure_message, format!("GET {} (redirect 1): status 410", back.url("/b")));
+    assert_eq!(sent.task.unwrap().url, front.url("/a"), "what was asked for");
+    assert_eq!(
+        (sent.metadata["host"].clone(), sent.metadata["hop"].as_str()),
+        (back.address().to_string(), "1")
+    );
+}
+
+#[tokio::test]
 async fn a_letter_names_the_pools_that_stand_in_and_none_of_their_proxies() {
     let bench = Bench::new().await;
     let running = bench.start();

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_engine::Code;
+use redrive_engine::{Code, Target};
 use redrive_fetch::{DownloadOptions, Resolver};
 use redrive_lab::names::{NameServer, Said};
 use redrive_lab::origin::{Origin, body_of, certificate};
@@ -58,6 +58,27 @@ async fn a_name_is_looked_up_once_for_many_downloads() {
         origin.heard("/0")[0].request.header("host").unwrap(),
         format!("origin.test:{}", origin.address().port())
     );
+    running.drain().await;
+}
+
+#[tokio::test]
+async fn a_host_with_an_underscore_is_fetched_like_any_other() {
+    let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
+    let (names, secret) = (NameServer::start().await.unwrap(), Origin::start_tls().await.unwrap());
+    names.say("my_files.test", [Said::Addresses(vec![HERE], 300)]);
+    let running = bench.start_with(DownloadOptions { roots: vec![certificate()], ..asking(&names) });
+    let port = origin.address().port();
+    let row = bench.fetch(&format!("http://my_files.test:{port}/a")).await;
+    assert_eq!(bench.stored(&row).await.1, body_of("/a"));
+    let targets: Vec<&str> = row.targets.iter().map(Target::as_str).collect();
+    assert_eq!(targets, [format!("host:my_files.test:{port}")], "it is waited for like any other");
+    // The name is asked for and its certificate looked at: it is for another one.
+    let url = format!("https://my_files.test:{}/a", secret.address().port());
+    let (code, attempts) = bench.fails(&resource(&url)).await;
+    assert_eq!((code, attempts.len()), (Code::DownloadTls, 1));
+    // No certificate can be for this one, so nobody is asked.
+    let (code, attempts) = bench.fails(&resource("https://files-.test/a")).await;
+    assert_eq!((code, attempts.len(), names.asked("files-.test")), (Code::DownloadInvalidUrl, 1, 0));
     running.drain().await;
 }
 

@@ -33,6 +33,30 @@ async fn five_are_followed_and_a_sixth_or_a_circle_is_not() {
 }
 
 #[tokio::test]
+async fn what_fails_behind_redirects_says_which_one_led_to_which_host() {
+    let (bench, front) = (Bench::new().await, Origin::start().await.unwrap());
+    let back = Origin::start().await.unwrap();
+    let running = bench.start();
+    front.say("/a", [Answer::redirect(302, "/b")]);
+    front.say("/b", [Answer::redirect(302, &back.url("/c?sig=SECRET"))]);
+    back.say("/c?sig=SECRET", [Answer::status(404)]);
+    let (code, attempts) = bench.fails(&resource(&front.url("/a"))).await;
+    assert_eq!((code, attempts.len()), (Code::DownloadHttp4xx, 1));
+    let message = format!("GET {} (redirect 2): status 404", back.url("/c?sig=***"));
+    assert_eq!(attempts[0].message.as_deref(), Some(message.as_str()));
+    let context: serde_json::Value = serde_json::from_str(attempts[0].context.as_deref().unwrap()).unwrap();
+    let host = back.address().to_string();
+    let told = serde_json::json!({"attempt": 1, "proxy": null, "status": 404, "host": host, "hop": 2});
+    assert_eq!(context, told);
+    // What fails at once tells nothing of redirects.
+    front.say("/gone", [Answer::status(404)]);
+    let (_, attempts) = bench.fails(&resource(&front.url("/gone"))).await;
+    let context = attempts[0].context.as_deref().unwrap();
+    assert!(!context.contains("hop") && !context.contains("host"), "{context}");
+    running.drain().await;
+}
+
+#[tokio::test]
 async fn where_a_redirect_must_not_lead_it_does_not() {
     let (bench, origin) = (Bench::new().await, Origin::start().await.unwrap());
     let running = bench.start();

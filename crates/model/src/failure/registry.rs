@@ -226,7 +226,7 @@ registry! {
         "We’ll retry under the download limit.",
         "Replay it when the server is well again.";
     DownloadHttp5xxPermanent "DOWNLOAD_HTTP_5XX_PERMANENT" Download Permanent DownloadHttp5xx 502 (None) Download
-        "The server does not support this request (501 or 505).",
+        "The server cannot answer this request (501, 505 or another 5xx that does not pass).",
         "We do not retry.",
         "Check the address.";
     DownloadBusy "DOWNLOAD_BUSY" Download Transient DownloadHttp5xx 502 (Policy) Download

@@ -177,11 +177,15 @@ impl Desk {
         Ok(counts.map(|(shown, jobs)| ShownCount { shown, jobs }).collect())
     }
 
-    /// What the jobs of a page were asked to convert, with one look.
+    /// What the jobs of a page were asked to convert, with one look. Others may carry much, and nobody asks for that here.
     pub(crate) async fn pdfs(&self, jobs: &[Owned]) -> Result<Vec<Option<Pdf>>, Refusal> {
-        let of: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
-        let payloads = self.engine.store().payloads(of).await?;
-        Ok(jobs.iter().zip(payloads).map(|(job, payload)| job.read(payload)).collect())
+        let asked: Vec<JobId> = jobs.iter().filter(|job| job.converts()).map(|job| job.id).collect();
+        if asked.is_empty() {
+            return Ok(vec![None; jobs.len()]);
+        }
+        let mut found = self.engine.store().payloads(asked).await?.into_iter();
+        let read = |job: &Owned| if job.converts() { job.read(found.next().flatten()) } else { None };
+        Ok(jobs.iter().map(read).collect())
     }
 
     /// The newest failures that only attempts know, with one look.

@@ -45,9 +45,13 @@ impl Owned {
         Ok(self.read(self.desk.engine.store().payload(self.row.id).await?))
     }
 
+    /// Whether it is a conversion.
+    pub(super) fn converts(&self) -> bool {
+        self.row.workload.as_str() == Pdf::WORKLOAD
+    }
+
     pub(super) fn read(&self, payload: Option<Payload>) -> Option<Pdf> {
-        let payload = payload.filter(|_| self.row.workload.as_str() == Pdf::WORKLOAD)?;
-        serde_json::from_slice(&payload.input).ok()
+        serde_json::from_slice(&payload.filter(|_| self.converts())?.input).ok()
     }
 
     /// What it fetched, if it is a download that is complete.
@@ -59,7 +63,7 @@ impl Owned {
 
     /// What it made, if it is a conversion that is complete.
     pub(crate) fn made(&self) -> Option<redrive_convert::Made> {
-        let result = self.row.result.as_deref().filter(|_| self.row.workload.as_str() == Pdf::WORKLOAD)?;
+        let result = self.row.result.as_deref().filter(|_| self.converts())?;
         redrive_convert::Made::parse(result)
     }
 

@@ -120,7 +120,7 @@ impl World {
             Arc::new(Folder::open_with(folder.path().join("manifests"), setup.manifest_seam).await.unwrap());
         let fetched: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("fetched")).await.unwrap());
         engine.register(Unpacker::new(engine.store().clone(), manifests.clone()));
-        engine.register(Canceller::new(engine.store().clone()));
+        engine.register(Canceller::new(engine.store().clone(), manifests.clone()));
         engine.register(redrive_fetch::Starter::new(engine.store().clone()));
         engine.register(crate::fetch::Pretends { to: fetched.clone() });
         let fetch = setup.fetches.then(|| {

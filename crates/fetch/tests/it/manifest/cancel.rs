@@ -1,11 +1,12 @@
 //! Cancelling a batch, also while it is being unpacked: every resource is counted once and named.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use redrive_engine::model::BatchState;
 use redrive_engine::model::batch::Counters;
-use redrive_engine::store::{JobFilter, PageRequest, RetryBy};
-use redrive_engine::{By, Code, Engine};
+use redrive_engine::model::{BatchState, State, instant};
+use redrive_engine::store::{Acted, JobFilter, JobRow, PageRequest, RetryBy};
+use redrive_engine::{By, Code, Engine, WorkloadName};
 use redrive_fetch::{Canceller, Starter, Unpacker};
 use redrive_lab::faulty::{Fault, Faulty, Plan};
 
@@ -74,13 +75,93 @@ async fn a_batch_that_is_cancelled_while_it_is_unpacked_counts_every_resource() 
             }
             // Nobody fetches here: all that can end a member is the cancellation.
             kit.engine.register(Unpacker::new(kit.store.clone(), kit.blobs.clone()).chunks_of(100));
-            kit.engine.register(Canceller::new(kit.store.clone()));
+            kit.engine.register(Canceller::new(kit.store.clone(), kit.blobs.clone()));
             let running = kit.engine.start();
             let row = kit.ended(accepted.batch).await;
             let c = row.counters;
             assert_eq!((row.state, c.total, c.cancelled), (BatchState::Cancelled, 350, 350), "{verb} {nth}");
             assert_eq!(kit.missing_ids(accepted.batch).await.len(), 350);
             running.drain().await;
+        }
+    }
+}
+
+/// The job that unpacks the only batch of this store.
+async fn unpacks(kit: &Kit) -> JobRow {
+    let workload = Some(WorkloadName::new("fetch.unpack").unwrap());
+    let filter = JobFilter { workload, ..JobFilter::default() };
+    let page = kit.store.jobs(filter, PageRequest::default()).await.unwrap();
+    page.rows.into_iter().max_by_key(|row| row.created_at).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_batch_ends_also_when_its_unpacking_waits_for_days_or_was_cancelled_alone() {
+    for store in stores().await {
+        for alone in [false, true] {
+            let kit = Kit::holding(store.clone(), 100).await;
+            let accepted = kit.accept(&lines(350), NDJSON, of_ann(None)).await.unwrap();
+            let unpack = unpacks(&kit).await;
+            if alone {
+                store.cancel(vec![unpack.id], None).await.unwrap();
+            } else {
+                let far = instant::after(store.now().await.unwrap(), Duration::from_secs(30 * 24 * 3600));
+                assert_eq!(store.reschedule(vec![unpack.id], far).await.unwrap(), [Acted::Done]);
+            }
+            kit.manifests.cancel(accepted.batch, &By::new("ann")).await.unwrap();
+            // Nobody unpacks here.
+            kit.engine.register(Canceller::new(kit.store.clone(), kit.blobs.clone()));
+            let running = kit.engine.start();
+            let row = kit.ended(accepted.batch).await;
+            let c = row.counters;
+            assert_eq!((row.state, c.total, c.cancelled), (BatchState::Cancelled, 350, 350), "{alone}");
+            assert_eq!(kit.missing_ids(accepted.batch).await.len(), 350, "each has its name");
+            assert_eq!(unpacks(&kit).await.state, State::Cancelled, "nobody goes on with it");
+            running.drain().await;
+            assert!(kit.engine.audit().await.unwrap().is_clean());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_cancels_and_dies_in_the_middle_of_a_manifest_is_gone_on_with() {
+    for store in stores().await {
+        for (verb, nth, fault) in [
+            ("enqueue", 1, Fault::CrashAfter),
+            ("enqueue", 2, Fault::CrashBefore),
+            ("cancel", 2, Fault::CrashBefore),
+            ("cancel", 3, Fault::CrashAfter),
+            ("enqueue", 3, Fault::CrashBefore),
+        ] {
+            let kit = Kit::holding(store.clone(), 100).await;
+            let accepted = kit.accept(&lines(1_200), NDJSON, of_ann(None)).await.unwrap();
+            // A part was unpacked before.
+            let plan = Plan { verb: "enqueue", nth: 4, fault: Fault::CrashBefore };
+            let faulty = Arc::new(Faulty::new(store.clone(), plan));
+            let unpacker = Engine::new(faulty.clone(), numbers()).await.unwrap();
+            unpacker.register(Unpacker::new(faulty.clone(), kit.blobs.clone()).chunks_of(100));
+            let running = unpacker.start();
+            eventually(async || faulty.happened().then_some(())).await;
+            drop(running);
+            let there = kit.row(accepted.batch).await.counters.total;
+            assert!(there > 0 && there < 1_200, "{there}");
+            kit.manifests.cancel(accepted.batch, &By::new("ann")).await.unwrap();
+            let faulty = Arc::new(Faulty::new(store.clone(), Plan { verb, nth, fault }));
+            let doomed = Engine::new(faulty.clone(), numbers()).await.unwrap();
+            doomed.register(Canceller::new(faulty.clone(), kit.blobs.clone()));
+            let running = doomed.start();
+            eventually(async || faulty.happened().then_some(())).await;
+            drop(running);
+            // Nobody fetches here either.
+            kit.engine.register(Unpacker::new(kit.store.clone(), kit.blobs.clone()).chunks_of(100));
+            kit.engine.register(Canceller::new(kit.store.clone(), kit.blobs.clone()));
+            let running = kit.engine.start();
+            let row = kit.ended(accepted.batch).await;
+            let c = row.counters;
+            assert_eq!((c.total, c.ok + c.failed + c.cancelled), (1_200, 1_200), "{verb} {nth}: {c:?}");
+            assert_eq!(c.cancelled, 1_200, "{verb} {nth}: nobody fetches: {c:?}");
+            assert_eq!(kit.missing_ids(accepted.batch).await.len(), 1_200, "{verb} {nth}");
+            running.drain().await;
+            assert!(kit.engine.audit().await.unwrap().is_clean());
         }
     }
 }
@@ -148,7 +229,7 @@ async fn who_cancels_right_after_a_retry_wins_also_when_the_retry_comes_late() {
         store.retry(vec![members[0].id], RetryBy::default()).await.unwrap();
         kit.manifests.cancel(accepted.batch, &by).await.unwrap();
         let canceller = Engine::new(store.clone(), numbers()).await.unwrap();
-        canceller.register(Canceller::new(store.clone()));
+        canceller.register(Canceller::new(store.clone(), kit.blobs.clone()));
         let running = canceller.start();
         kit.ended(accepted.batch).await;
         running.drain().await;

@@ -97,7 +97,7 @@ impl Kit {
 
     pub(crate) fn register_on(&self, engine: &Engine) {
         engine.register(Unpacker::new(self.store.clone(), self.blobs.clone()).chunks_of(100));
-        engine.register(Canceller::new(self.store.clone()));
+        engine.register(Canceller::new(self.store.clone(), self.blobs.clone()));
         engine.register(Pretends);
     }
 
@@ -211,23 +211,42 @@ impl Workload for Pretends {
         }
         if resource.id.starts_with("no") {
             let failure = Failure::new(Code::DownloadHttp4xx, format!("GET {}: 404", resource.url));
-            let failure = failure.with("attempt", ctx.attempt()).with("proxy", serde_json::Value::Null);
+            let mut failure = failure.with("attempt", ctx.attempt()).with("proxy", serde_json::Value::Null);
+            if resource.id.contains("behind") {
+                failure = failure.with("hop", 1).with("host", "cdn.example:443");
+            }
             return Err(failure.with("status", 404).status(404));
         }
-        let made = Made {
-            place: None,
-            key: format!("{}/{}", resource.prefix, resource.id),
-            bytes: 10,
-            sha256: Sha256::of(resource.id.as_bytes()),
-            content_type: Some("image/jpeg".into()),
-            content_encoding: None,
-            status: 200,
-            tags: Default::default(),
-        };
-        ctx.set_result(made.reference());
-        ctx.set_result_bytes(made.bytes);
+        stored(&ctx, &resource);
         Ok(Done::Complete)
     }
+}
+
+/// Stores everything: what was wrong is mended.
+pub(crate) struct Mends;
+
+impl Workload for Mends {
+    type Input = Resource;
+
+    async fn run(&self, ctx: Context, resource: Resource) -> Result<Done, Failure> {
+        stored(&ctx, &resource);
+        Ok(Done::Complete)
+    }
+}
+
+fn stored(ctx: &Context, resource: &Resource) {
+    let made = Made {
+        place: None,
+        key: format!("{}/{}", resource.prefix, resource.id),
+        bytes: 10,
+        sha256: Sha256::of(resource.id.as_bytes()),
+        content_type: Some("image/jpeg".into()),
+        content_encoding: None,
+        status: 200,
+        tags: Default::default(),
+    };
+    ctx.set_result(made.reference());
+    ctx.set_result_bytes(made.bytes);
 }
 
 /// Asks until there is an answer.

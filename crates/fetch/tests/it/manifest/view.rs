@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redrive_engine::By;
-use redrive_engine::model::Shown;
+use futures::TryStreamExt;
+use redrive_engine::model::{Offset, Shown};
 use redrive_engine::store::clock::{Clock, SystemClock};
-use redrive_engine::store::{JobFilter, PageRequest, Purge};
+use redrive_engine::store::{DeadState, JobFilter, PageRequest, Purge};
+use redrive_engine::{By, Engine};
 use redrive_fetch::{Format, Handing, ManifestLimits, ManifestRetention};
 
-use super::kit::{JSON, Kit, NDJSON, eventually, lines, of_ann, stores, tight};
+use super::kit::{JSON, Kit, Mends, NDJSON, eventually, lines, numbers, of_ann, stores, tight};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_where() {
@@ -65,6 +66,98 @@ async fn a_snapshot_and_its_resources_tell_what_is_stored_and_what_went_wrong_wh
         assert_eq!(stored.key.as_deref(), Some(format!("{}/yes-0", accepted.batch).as_str()));
         assert!(!format!("{all:?}{snapshot_again:?}", snapshot_again = error).contains("SECRET"));
         running.drain().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_points_at_what_is_failed_now_and_at_nothing_once_all_was_mended() {
+    for store in stores().await {
+        let kit = Kit::on(store.clone()).await;
+        let accepted = kit.accept(&lines(20), NDJSON, of_ann(None)).await.unwrap();
+        kit.register();
+        let running = kit.engine.start();
+        kit.ended(accepted.batch).await;
+        running.drain().await;
+        let snapshot = async || kit.manifests.snapshot(&kit.row(accepted.batch).await).await.unwrap();
+        let letter = async |offset: Option<i64>| store.dead_letter(Offset(offset?)).await.unwrap();
+        let first = letter(snapshot().await.dlq_offset).await.unwrap();
+        assert_eq!(first.state, DeadState::Open);
+        // The one that died last is mended: what is left is told.
+        let mending = Engine::new(store.clone(), numbers()).await.unwrap();
+        mending.register(Mends);
+        let running = mending.start();
+        let by = By::new("ann");
+        kit.engine.retry(vec![first.job], &by).await.unwrap();
+        let row = kit.ended(accepted.batch).await;
+        assert_eq!((row.counters.ok, row.counters.failed), (19, 1));
+        let left = snapshot().await;
+        let second = letter(left.dlq_offset).await.unwrap();
+        assert!(second.job != first.job && second.state == DeadState::Open, "{second:?}");
+        assert_eq!(left.last_error.unwrap().at, second.at);
+        // Nobody wants that one: it is failed all the same, and no letter waits.
+        assert_eq!(store.discard(vec![second.offset]).await.unwrap(), 1);
+        let left = snapshot().await;
+        assert_eq!((left.dlq_offset, left.resources_failed), (None, 1));
+        assert_eq!(left.last_error.unwrap().code, "DOWNLOAD_HTTP_4XX");
+        kit.engine.retry(vec![second.job], &by).await.unwrap();
+        eventually(async || (kit.row(accepted.batch).await.counters.ok == 20).then_some(())).await;
+        let mended = snapshot().await;
+        assert_eq!((mended.status.as_str(), mended.dlq_offset), ("complete", None));
+        assert_eq!(mended.last_error, None, "what went wrong is in the attempts");
+        running.drain().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_failed_behind_a_redirect_is_told_with_its_host() {
+    let kit = Kit::new().await;
+    let text = "{\"id\":\"no-behind\",\"url\":\"https://a.example/\"}\n";
+    let accepted = kit.accept(text, NDJSON, of_ann(None)).await.unwrap();
+    kit.register();
+    let running = kit.engine.start();
+    let snapshot = kit.manifests.snapshot(&kit.ended(accepted.batch).await).await.unwrap();
+    let expected =
+        serde_json::json!({"attempt": 1, "host": "cdn.example:443", "hop": 1, "proxy": null, "status": 404});
+    assert_eq!(serde_json::Value::Object(snapshot.last_error.unwrap().context), expected);
+    let page = kit.manifests.resources(accepted.batch, failed(), PageRequest::default()).await.unwrap();
+    let failure = page.resources.into_iter().next().unwrap().failure.unwrap();
+    assert_eq!(serde_json::Value::Object(failure.context), expected);
+    running.drain().await;
+}
+
+/// As large as a resource may be, nearly.
+fn large(n: usize) -> String {
+    let tags: String = (0..30).map(|tag| format!("\"t{tag}\":\"{}\",", "x".repeat(8_000))).collect();
+    let tags = tags.trim_end_matches(',');
+    format!("{{\"id\":\"yes-{n:02}\",\"url\":\"https://a.example/{n}\",\"tags\":{{{tags}}}}}\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_large_resources_is_short_and_what_is_missing_comes_in_small_pieces() {
+    for store in stores().await {
+        let kit = Kit::holding(store, 10_000).await;
+        let text: String = (0..30).map(large).collect();
+        let accepted = kit.accept(&text, NDJSON, of_ann(None)).await.unwrap();
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let wanted = PageRequest { limit: 200, cursor };
+            let page = kit.manifests.resources(accepted.batch, JobFilter::default(), wanted).await.unwrap();
+            let bytes = serde_json::to_vec(&page).unwrap().len();
+            assert!(bytes < 1_200_000 && !page.resources.is_empty(), "{bytes} in a page");
+            found.extend(page.resources.into_iter().map(|resource| resource.id));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let all: Vec<String> = (0..30).rev().map(|n| format!("yes-{n:02}")).collect();
+        assert_eq!(found, all, "each once, in their order");
+        let missing = kit.manifests.missing(&kit.row(accepted.batch).await, None).await;
+        let pieces: Vec<usize> = missing.bytes.map_ok(|piece| piece.len()).try_collect().await.unwrap();
+        assert!(pieces.iter().all(|piece| *piece < 6_000_000), "{pieces:?}");
+        assert!(pieces.iter().sum::<usize>() > 7_000_000, "{pieces:?}");
+        let again = kit.missing(accepted.batch, Some(Format::Ndjson)).await;
+        assert_eq!(kit.accept(&again, NDJSON, Handing::default()).await.unwrap().resource_count, 30);
     }
 }
 
