@@ -1,4 +1,5 @@
-//! What `deploy/` sets is a setting, and whoever stops the program waits longer than a drain takes.
+//! What `deploy/` sets is a setting, whoever stops the program waits longer than a drain takes, and the image is what the rest counts on: built by
+//! our toolchain, with its ports open, and with an operator's token wherever other machines can reach it.
 
 use anyhow::Result;
 
@@ -34,11 +35,47 @@ pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
         for name in set(&text).filter(|name| !known.contains(name) && !OTHERS.contains(name)) {
             problems.push(Problem::at(&file, format!("sets {name}, which is no setting")));
         }
-        if let (Some(drain), Some(end)) = (drain(&text), end(&text))
-            && end <= drain + AFTER
-        {
-            let what = format!("is killed after {end} s, and a drain takes {drain} s and {AFTER} more");
-            problems.push(Problem::at(&file, what));
+        match (drain(&text), end(&text)) {
+            (Some(drain), Some(end)) if end <= drain + AFTER => {
+                let what = format!("is killed after {end} s, and a drain takes {drain} s and {AFTER} more");
+                problems.push(Problem::at(&file, what));
+            }
+            (Some(_), None) => problems.push(Problem::at(&file, "does not say how long a drain may take")),
+            (Some(_), Some(_)) | (None, _) => {}
+        }
+        // Docker's own way to say it: the image listens for other machines.
+        if text.contains("\"serve\"]") && file.ends_with(".yml") && !text.contains("OPERATOR_TOKEN:") {
+            problems.push(Problem::at(&file, "serves other machines without OPERATOR_TOKEN"));
+        }
+    }
+    problems.extend(image(repo)?);
+    Ok(problems)
+}
+
+/// The image against the toolchain and against itself.
+fn image(repo: &Repo) -> Result<Vec<Problem>> {
+    let place = "deploy/Dockerfile";
+    let (Some(image), Some(toolchain)) = (repo.read(place)?, repo.read("rust-toolchain.toml")?) else {
+        return Ok(Vec::new());
+    };
+    let mut problems = Vec::new();
+    let channel = toolchain.split("channel = \"").nth(1).and_then(|rest| rest.split('"').next());
+    if let Some(channel) = channel {
+        for wanted in [format!("FROM rust:{channel}-"), format!("RUSTUP_TOOLCHAIN={channel}\n")] {
+            if !image.contains(&wanted) {
+                problems.push(Problem::at(
+                    place,
+                    format!("is not built by {channel} of rust-toolchain.toml: {}", wanted.trim()),
+                ));
+            }
+        }
+    }
+    let exposed = image.lines().find_map(|line| line.strip_prefix("EXPOSE ")).unwrap_or_default();
+    for name in ["LISTEN=", "METRICS_LISTEN="] {
+        let address = image.split_whitespace().find_map(|word| word.strip_prefix(name));
+        let port = address.and_then(|address| address.rsplit_once(':')).map(|(_, port)| port);
+        if !port.is_some_and(|port| exposed.split_whitespace().any(|open| open == port)) {
+            problems.push(Problem::at(place, format!("does not open the port of {name}")));
         }
     }
     Ok(problems)
@@ -60,7 +97,8 @@ fn set(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn drain(text: &str) -> Option<u64> {
-    number(text.split("DRAIN_TIMEOUT_SEC").nth(1)?)
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    number(lines.find_map(|line| line.split("DRAIN_TIMEOUT_SEC").nth(1))?)
 }
 
 fn end(text: &str) -> Option<u64> {
@@ -100,13 +138,36 @@ mod tests {
         );
         put("deploy/compose.postgres.yml", "      DATABASE_URI: x\n");
         put("deploy/systemd/a.service", "Environment=DATA_DIR=/d DRAIN_TIMEOUT_SEC=25\nTimeoutStopSec=28\n");
+        put("deploy/systemd/b.service", "Environment=DRAIN_TIMEOUT_SEC=25\n");
         let lines: Vec<String> = check(&repo).unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
             [
+                "deploy/systemd/b.service: does not say how long a drain may take",
                 "deploy/Dockerfile: sets LISTN, which is no setting",
                 "deploy/compose.yml: is killed after 27 s, and a drain takes 25 s and 2 more",
                 "deploy/compose.postgres.yml: sets DATABASE_URI, which is no setting",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_image_of_another_toolchain_a_closed_port_and_an_open_door_are_found() {
+        let repo = Scratch::new("deploying-image");
+        let put = |path: &str, text: &str| repo.write_if_changed(path, text).unwrap();
+        put("rust-toolchain.toml", "[toolchain]\nchannel = \"1.95.0\"\n");
+        let image = "FROM rust:1.95-bookworm AS build\nENV RUSTUP_TOOLCHAIN=1.95.0\n\
+                     ENV LISTEN=0.0.0.0:8080 \\\n    METRICS_LISTEN=0.0.0.0:9090\nEXPOSE 8080\n";
+        put("deploy/Dockerfile", image);
+        put("deploy/compose.yml", "    command: [\"serve\"]\n    environment:\n      OPERATOR_TOKEN: x\n");
+        put("deploy/compose.postgres.yml", "    command: [\"serve\"]\n");
+        let lines: Vec<String> = check(&repo).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "deploy/compose.postgres.yml: serves other machines without OPERATOR_TOKEN",
+                "deploy/Dockerfile: is not built by 1.95.0 of rust-toolchain.toml: FROM rust:1.95.0-",
+                "deploy/Dockerfile: does not open the port of METRICS_LISTEN=",
             ]
         );
     }
