@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::problem::Problem;
 use crate::repo::Repo;
-use crate::{arrows, configuration, conformance, deploying, failures, lints, logging, signals};
+use crate::{arrows, configuration, conformance, deploying, failures, lints, logging, signals, supply};
 
 /// Runs every check. An error means that a check could not run at all.
 pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
@@ -18,5 +18,6 @@ pub(crate) fn check(repo: &Repo) -> Result<Vec<Problem>> {
     problems.extend(signals::check(repo)?);
     problems.extend(logging::check(repo)?);
     problems.extend(deploying::check(repo)?);
+    problems.extend(supply::check(repo)?);
     Ok(problems)
 }

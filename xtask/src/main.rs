@@ -17,6 +17,7 @@ mod logging;
 mod problem;
 mod repo;
 mod signals;
+mod supply;
 
 use std::process::ExitCode;
 
