@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use redrive_model::decide::Charge;
+use redrive_model::decide::{Charge, Requeue, Spent};
 use redrive_model::{
-    Class, JobFacts, JobId, NextStep, Outcome, Policy, Shown, Timestamp, WorkloadName, decide,
+    Class, Code, JobFacts, JobId, NextStep, Outcome, Policy, Rule, Shown, Timestamp, WorkloadName, decide,
 };
 use redrive_store::{AttemptRow, JobFilter, JobRow, PageRequest};
 
@@ -73,34 +73,43 @@ fn is_before(cursor: &str, since: Timestamp) -> bool {
     id.is_ok_and(|id| id < JobId::from_parts(since, [0; 10]))
 }
 
-/// Decides the attempts of one job's newest generation again.
+/// Decides the attempts of one job's newest generation again. What was given back then, and what began the count anew, does so here: that was
+/// no question of the policy.
 pub fn simulate(job: &JobRow, attempts: &[AttemptRow], policy: &Policy, into: &mut Simulated) {
     let attempts: Vec<&AttemptRow> = attempts.iter().filter(|a| a.generation == job.generation).collect();
     into.jobs += 1;
     into.attempts += attempts.len() as u64;
     let mut facts = JobFacts { queued_at: job.queued_at, ..JobFacts::default() };
     for (n, attempt) in attempts.iter().enumerate() {
-        facts.attempt += 1;
-        let Some(code) = attempt.code else { continue };
-        let outcome = match code.class() {
-            Class::Crash => Outcome::Crashed,
-            _ => Outcome::Failed { code, retry_after: None },
+        let outcome = match was(attempt) {
+            Was::GivenBack => continue,
+            Was::NewRun => {
+                facts = JobFacts { attempt: 0, spent: Spent::default(), alone: false, ..facts };
+                continue;
+            }
+            Was::Complete => {
+                facts.attempt += 1;
+                continue;
+            }
+            Was::Decided(outcome) => outcome,
         };
+        facts.attempt += 1;
         let decision = decide(outcome, &facts, policy, attempt.ended_at, u64::MAX / 2);
         let last = n + 1 == attempts.len();
         match decision.step {
             NextStep::Complete => {}
             NextStep::Requeue { charge, spent, alone, .. } => {
-                if charge != Charge::Keep {
-                    facts.attempt -= 1;
-                }
+                let given_back = charge != Charge::Keep;
                 facts = JobFacts {
+                    attempt: facts.attempt - u32::from(given_back),
+                    releases: facts.releases + u32::from(given_back && outcome == Outcome::Released),
+                    crashes: facts.crashes + u32::from(outcome == Outcome::Crashed),
                     spent,
                     alone,
-                    crashes: facts.crashes + u32::from(outcome == Outcome::Crashed),
                     ..facts
                 };
-                if last && job.shown == Shown::Failed {
+                // One that was given up later, while it waited, was not given up by this attempt.
+                if last && job.shown == Shown::Failed && Requeue::parse(&attempt.outcome).is_none() {
                     into.tried_longer += 1;
                     return;
                 }
@@ -108,7 +117,8 @@ pub fn simulate(job: &JobRow, attempts: &[AttemptRow], policy: &Policy, into: &m
             NextStep::GiveUp { .. } if last => {}
             NextStep::GiveUp { code: own, .. } => {
                 into.saved += (attempts.len() - n - 1) as u64;
-                *into.by_code.entry(own.unwrap_or(code).name()).or_default() += 1;
+                let code = own.or(attempt.code).unwrap_or(Code::Unknown);
+                *into.by_code.entry(code.name()).or_default() += 1;
                 match job.shown {
                     Shown::Failed => into.given_up_earlier += 1,
                     _ => into.lost += 1,
@@ -118,4 +128,39 @@ pub fn simulate(job: &JobRow, attempts: &[AttemptRow], policy: &Policy, into: &m
         }
     }
     into.same += 1;
+}
+
+/// What an attempt was to the policy of its time.
+enum Was {
+    /// The handler was done.
+    Complete,
+    /// No try: it was not charged, whatever the policy says.
+    GivenBack,
+    /// The handler asked for another run.
+    NewRun,
+    /// The policy decided what becomes of it.
+    Decided(Outcome),
+}
+
+fn was(attempt: &AttemptRow) -> Was {
+    match Requeue::parse(&attempt.outcome) {
+        Some(
+            Requeue::Snooze
+            | Requeue::AwaitBatch
+            | Requeue::Throttle
+            | Requeue::ProbeRefund
+            | Requeue::Return
+            | Requeue::Environment,
+        ) => return Was::GivenBack,
+        Some(Requeue::Reschedule) => return Was::NewRun,
+        Some(Requeue::Release) => return Was::Decided(Outcome::Released),
+        Some(Requeue::Retry | Requeue::Reclaim) | None => {}
+    }
+    let Some(code) = attempt.code else { return Was::Complete };
+    Was::Decided(match code {
+        _ if attempt.rule.is_some_and(Rule::is_crash) || code.class() == Class::Crash => Outcome::Crashed,
+        Code::SystemLeaseLost => Outcome::LeaseLost,
+        Code::SystemInterrupted => Outcome::Released,
+        code => Outcome::Failed { code, retry_after: None },
+    })
 }

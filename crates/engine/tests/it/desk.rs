@@ -1,13 +1,14 @@
 //! What people do and see: acts with their trail, explanations, simulation, the auditor.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redrive_engine::model::backoff::Backoff;
 use redrive_engine::model::group::GroupState;
 use redrive_engine::model::{Code, Shown, State, Target, instant};
-use redrive_engine::store::{ActRow, Acted, EventKind, GroupFilter, JobFilter, PageRequest};
-use redrive_engine::{By, Context, Done, Failure, Place, Policy, WorkloadName};
+use redrive_engine::store::{ActRow, Acted, AttemptRow, EventKind, GroupFilter, JobFilter, PageRequest};
+use redrive_engine::{By, Context, Done, Failure, Place, Policy, Simulated, WorkloadName, simulate};
 
 use crate::bench::{Bench, eventually};
 use crate::kit::{Does, Task, at_once};
@@ -170,6 +171,61 @@ async fn another_policy_is_tried_on_what_has_happened() {
     let more = engine.simulate(&work, &at_once(9), since).await.unwrap();
     assert_eq!((more.tried_longer, more.same), (1, 3));
     running.drain().await;
+}
+
+/// What was no try in truth is none for another policy: two charged executions are two, however often the job was given back between them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_back_is_given_back_when_another_policy_is_tried() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = runs.clone();
+    let mut does = Does::new(move |ctx: Context, _| {
+        let run = count.fetch_add(1, Ordering::SeqCst);
+        async move {
+            match run {
+                0 | 2 => Ok(Done::Snooze(Duration::ZERO)),
+                3 => Ok(Done::RescheduleNow),
+                _ if ctx.attempt() == 1 => Err(Failure::new(Code::TargetError, "500")),
+                _ => Ok(Done::Complete),
+            }
+        }
+    });
+    does.policy = at_once(2);
+    engine.register(does);
+    let running = engine.start();
+    let since = bench.store.now().await.unwrap();
+    let id = engine.enqueue(&Task::n(1)).await.unwrap();
+    bench.until(id, State::Complete).await;
+    let outcomes = ["snoozed", "retry", "snoozed", "rescheduled", "retry", "complete"];
+    assert_eq!(bench.outcomes(id).await, outcomes);
+    let work = WorkloadName::new("task").unwrap();
+    let same = engine.simulate(&work, &at_once(2), since).await.unwrap();
+    assert_eq!((same.jobs, same.same, same.lost), (1, 1, 0), "{same:?}");
+    let once = engine.simulate(&work, &at_once(1), since).await.unwrap();
+    assert_eq!((once.lost, once.saved), (1, 4), "{once:?}");
+    running.drain().await;
+
+    // Every word with which an attempt goes back to the queue, between two tries that failed.
+    let job = bench.row(id).await;
+    let past = bench.store.attempts(id).await.unwrap();
+    let (failed, complete) = (&past[1], past.last().unwrap());
+    for (word, code, charged) in [
+        ("probe_refunded", Some(Code::TargetError), false),
+        ("throttled", Some(Code::TargetThrottled), false),
+        ("environment", Some(Code::DiskFull), false),
+        ("returned", None, false),
+        ("released", None, false),
+        ("awaits_batch", None, false),
+        ("reclaimed", Some(Code::SystemLeaseLost), true),
+        ("reclaimed", Some(Code::SystemWorkerLost), true),
+    ] {
+        let back = AttemptRow { outcome: word.to_owned(), code, rule: None, ..failed.clone() };
+        let history = [failed.clone(), back, complete.clone()];
+        let mut tried = Simulated::default();
+        simulate(&job, &history, &at_once(2), &mut tried);
+        assert_eq!((tried.lost == 1, tried.same == 1), (charged, !charged), "{word} {code:?}: {tried:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
