@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::{Matching, ReplayFilter};
+
 /// Which waiting jobs: the words of a list of jobs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -69,5 +71,44 @@ pub struct CancelledJobs {
     /// So many are cancelled.
     pub cancelled: u64,
     /// It stopped at its limit, and more may match.
+    pub more: bool,
+}
+
+/// Open dead letters to be counted or discarded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DiscardLetters {
+    /// Which dead letters. At least one word must be said.
+    pub filter: ReplayFilter,
+    /// Only count them.
+    pub dry_run: bool,
+    /// Only up to this dead letter: the `upto` of the dry run, so that nothing that died since it was counted is discarded. Up to the newest unless
+    /// said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upto: Option<i64>,
+    /// At most so many, the oldest first; 100,000 unless said, which is also the most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Why, for the audit trail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The answer: a count with `dry_run`, and else what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum DiscardAnswer {
+    /// With `dry_run`.
+    Counted(Matching),
+    /// Without.
+    Discarded(DiscardedLetters),
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DiscardedLetters {
+    /// So many are discarded.
+    pub discarded: u64,
+    /// It stopped at its limit, and more match.
     pub more: bool,
 }

@@ -26,7 +26,10 @@ mod token;
 mod trail;
 
 pub use audit::{Audit, Violation};
-pub use bulk::{CancelAnswer, CancelJobs, CancelledJobs, MatchingJobs, WaitingFilter};
+pub use bulk::{
+    CancelAnswer, CancelJobs, CancelledJobs, DiscardAnswer, DiscardLetters, DiscardedLetters, MatchingJobs,
+    WaitingFilter,
+};
 pub use dead::{
     DeadLetter, DeadLetterList, DeadQuery, DownloadTask, HttpHeader, NDJSON, PROTOBUF, ProxyHint,
     StorageHint, TaskAttributes,

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Which dead letters a replay takes. Each word narrows it; of them all `workload` must be said, or a `group`, which has one.
+/// Which open dead letters are meant. Each word narrows it; for a replay `workload` must be said, or a `group`, which has one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReplayFilter {
@@ -69,7 +69,7 @@ pub struct NewReplay {
     pub reason: Option<String>,
 }
 
-/// How many dead letters a replay would take: exactly these, if it is started with this `upto` and nobody acts on them meanwhile.
+/// How many open dead letters match: exactly these are started or discarded, if that is said with this `upto` and nobody acts on them meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Matching {
     /// How many.
@@ -120,6 +120,10 @@ pub struct Replay {
     pub cancelled: u64,
     /// What could not be started again.
     pub skipped: SkippedLetters,
+    /// Neither started nor skipped: to come, or left among the dead letters because the replay ended before. With the numbers before it adds up
+    /// to `total`.
+    #[serde(default)]
+    pub left: u64,
     /// Tried first.
     pub canary: u32,
     /// Per second.
@@ -145,7 +149,7 @@ pub struct SkippedLetters {
     pub duplicate: u64,
     /// What the job needs is gone.
     pub gone: u64,
-    /// Somebody else acted on it meanwhile.
+    /// Somebody else acted on it meanwhile: it was started again or discarded before its turn.
     pub changed: u64,
 }
 

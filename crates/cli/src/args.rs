@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
-pub(crate) use dead::{Dead, Form, ReplayDead, WhichDead};
+pub(crate) use dead::{Dead, DiscardDead, Form, ReplayDead, WhichDead, WhichOpen};
 pub(crate) use desk::{Acted, Breakers, Groups, Replays, Simulate, Workers};
 pub(crate) use digest::{Digest, Notifications, One as OneAddress};
 pub(crate) use intake::Intake;

@@ -27,6 +27,23 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// Of several things that could not be done the worst is told by the exit code.
+    pub(crate) const fn badness(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::SomeFailed => 1,
+            Self::NotFound => 2,
+            Self::Conflict => 3,
+            Self::Usage => 4,
+            Self::NotAllowed => 5,
+            Self::Failed => 6,
+            Self::Unreachable => 7,
+            Self::Interrupted => 8,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

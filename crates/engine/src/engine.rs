@@ -12,7 +12,7 @@ use redrive_store::{
 
 use crate::chore::{Minutes, Reclaim, Retention};
 use crate::contact::Contact;
-use crate::desk::{OWN, Replaying};
+use crate::desk::{CountingOn, OWN, Replaying};
 use crate::ids::Ids;
 use crate::many::Halving;
 use crate::projector::{Parked, READERS, Reading};
@@ -360,7 +360,7 @@ impl Engine {
         registry
     }
 
-    /// Whoever can run a workload can replay it.
+    /// Whoever can run a workload can replay it, and anybody can count on for a replay that has ended.
     fn add_replays(&self, registry: &mut Registry) {
         let users: Vec<_> = registry.iter().filter(|(_, r)| !r.rules.policy.is_permanent()).collect();
         let users: Vec<_> = users.into_iter().map(|(name, r)| (name.clone(), r.handler.clone())).collect();
@@ -368,6 +368,10 @@ impl Engine {
             let Ok(name) = crate::desk::replays_of(&name) else { continue };
             let replaying = Replaying { store: self.inner.store.clone(), of };
             registry.insert(name, Arc::new(replaying), Replaying::policy(), 1);
+        }
+        if let Ok(name) = crate::desk::counting_on() {
+            let counting = CountingOn { store: self.inner.store.clone() };
+            registry.insert(name, Arc::new(counting), Replaying::policy(), 1);
         }
     }
 

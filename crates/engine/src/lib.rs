@@ -32,8 +32,9 @@ pub use batch::{Batch, BatchOptions};
 pub use clock::StoreClock;
 pub use context::Context;
 pub use desk::{
-    AuditReport, BulkCancelled, By, Explanation, LEASE_OVERDUE, NewReplay, Past, PermanentHealth, Place,
-    ReaderHealth, Replay, ReplayFilter, ReplayPhase, Simulated, Skipped, Violation, simulate,
+    AuditReport, BulkCancelled, BulkDiscarded, By, Explanation, LEASE_OVERDUE, NewReplay, Past,
+    PermanentHealth, Place, ReaderHealth, Replay, ReplayFilter, ReplayPhase, Simulated, Skipped, Violation,
+    simulate,
 };
 pub use engine::Engine;
 pub use error::EngineError;

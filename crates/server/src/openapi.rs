@@ -58,6 +58,7 @@ use redrive_store::Scope;
         crate::desk::acts::list,
         crate::desk::breakers::hold,
         crate::desk::bulk::cancel,
+        crate::desk::discards::discard,
         crate::desk::breakers::list,
         crate::desk::breakers::release,
         crate::desk::groups::ack,

@@ -11,7 +11,9 @@ use redrive_store::Scope;
 
 use crate::app::App;
 use crate::deadline::{self, Clock};
-use crate::desk::{acts, breakers, bulk, groups, letters, overview, replays, simulate, turns, workers};
+use crate::desk::{
+    acts, breakers, bulk, discards, groups, letters, overview, replays, simulate, turns, workers,
+};
 use crate::rates::Kind;
 use crate::session::Need;
 use crate::{
@@ -19,9 +21,9 @@ use crate::{
     operator, pages, pulse, rates, session, settings, tokens, upload, zip,
 };
 
-/// What is said when a cancellation of many is not done in time.
-pub(crate) const CANCELS_ON: &str = "What was begun goes on without you: see the jobs and the audit trail before you ask again. A \
-                                     smaller limit is answered sooner.";
+/// What is said when an act on many is not done in time.
+pub(crate) const GOES_ON: &str = "What was begun goes on without you: see the jobs and the audit trail before you ask again. A \
+                                  smaller limit is answered sooner.";
 /// What is said when a file is not ready in time.
 const FILE_NOT_READY: &str = "Nothing was changed. Try again in a while.";
 
@@ -175,6 +177,7 @@ fn table() -> Vec<Row> {
         row(Method::POST, "/sign-in", Everybody, Some(Kind::Act), post(operator::enter)),
         row(Method::POST, "/sign-out", Everybody, Some(Kind::Act), post(operator::leave)),
         row(Method::GET, "/api/dead-letters", Operator, look, get(dead::list)),
+        long(row(Method::POST, "/api/dead-letters/discard", Operator, act, post(discards::discard)), GOES_ON),
         row(Method::GET, "/api/dead-letters/{offset}", Operator, look, get(dead::one)),
         row(Method::POST, "/api/dead-letters/{offset}/replay", Operator, act, post(letters::replay)),
         row(Method::POST, "/api/dead-letters/{offset}/discard", Operator, act, post(letters::discard)),
@@ -188,7 +191,7 @@ fn table() -> Vec<Row> {
         row(Method::GET, "/api/groups/{fingerprint}", Operator, look, get(groups::one)),
         row(Method::POST, "/api/groups/{fingerprint}/ack", Operator, act, post(groups::ack)),
         row(Method::POST, "/api/groups/{fingerprint}/resolve", Operator, act, post(groups::resolve)),
-        long(row(Method::POST, "/api/jobs/cancel", Operator, act, post(bulk::cancel)), CANCELS_ON),
+        long(row(Method::POST, "/api/jobs/cancel", Operator, act, post(bulk::cancel)), GOES_ON),
         row(Method::GET, "/api/overview", Operator, look, get(overview::one)),
         row(Method::GET, "/api/breakers/history", Operator, look, get(turns::list)),
         row(Method::GET, "/api/breakers", Operator, look, get(breakers::list)),
@@ -280,6 +283,8 @@ mod tests {
         ("POST", "/api/simulate"),
         ("POST", "/api/jobs/cancel"),
         ("POST", "/jobs/cancel"),
+        ("POST", "/api/dead-letters/discard"),
+        ("POST", "/dead/{fingerprint}/discard"),
         ("GET", "/api/auditor"),
     ];
 

@@ -126,6 +126,8 @@ macro_rules! suite {
                 what_a_job_carries_can_be_read,
                 the_newest_failure_of_each_job_is_read_at_once,
                 jobs_of_a_replay_are_counted_and_found,
+                a_replay_counts_what_it_started_whoever_starts_it_again,
+                only_an_open_letter_that_was_counted_is_started,
                 jobs_are_found_by_target,
                 progress_is_said_under_the_lease,
                 a_running_member_may_split_itself,

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/8_tokens.sql"),
     include_str!("../migrations/9_trail.sql"),
     include_str!("../migrations/10_chores.sql"),
+    include_str!("../migrations/11_replays.sql"),
 ];
 /// "redrive" as a number: starters of every version wait for each other on it.
 const LOCK: i64 = 0x0072_6564_7269_7665;

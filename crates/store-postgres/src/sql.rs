@@ -180,6 +180,7 @@ statements! {
     now
     oldest_xid
     open_batch
+    open_dead_upto
     coming_to
     open_move
     open_moves

@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/8_tokens.sql"),
     include_str!("../migrations/9_trail.sql"),
     include_str!("../migrations/10_chores.sql"),
+    include_str!("../migrations/11_replays.sql"),
 ];
 /// KiB of the file that the writer keeps in memory.
 const WRITER_KEEPS: i64 = 4 << 10;

@@ -104,6 +104,7 @@ statements! {
     GROUP_STATE = "group_state";
     GROUPS = "groups";
     HAS_DEAD = "has_dead";
+    HAS_OPEN_DEAD = "has_open_dead";
     IDLE_BREAKERS = "idle_breakers";
     IDLE_LANES = "idle_lanes";
     INSERT_ATTEMPT = "insert_attempt";

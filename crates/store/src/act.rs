@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redrive_model::decide::DeadReason;
 use redrive_model::fingerprint::Fingerprint;
-use redrive_model::{Failure, JobId, ReplayId, Rule, State, Target};
+use redrive_model::{Failure, JobId, Offset, ReplayId, Rule, State, Target};
 
 /// What became of one job of an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Acted {
 pub struct RetryBy {
     /// The replay it belongs to, if it is one.
     pub replay: Option<ReplayId>,
+    /// Only jobs with an open dead letter up to this one: one that died again since, or is not wanted any more, is in the wrong state.
+    pub upto: Option<Offset>,
 }
 
 /// Gives up jobs that wait.

@@ -187,7 +187,7 @@ impl Progress {
     }
 }
 
-/// Where the jobs of a replay are. A job that another replay has taken since counts there.
+/// Where the jobs of a replay are: each by how the generation that it started goes or went, whatever became of the job since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplayCounts {
     /// Wait or run.

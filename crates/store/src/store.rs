@@ -191,7 +191,7 @@ pub trait Store: Send + Sync + 'static {
         Ok(self.payloads(vec![job]).await?.pop().flatten())
     }
 
-    /// Where the jobs of a replay are.
+    /// Where the jobs of a replay are. One that failed again counts as failed, also when somebody has started it once more since.
     async fn replay_counts(&self, replay: ReplayId) -> Result<ReplayCounts>;
 
     /// The executions of a job, oldest first.

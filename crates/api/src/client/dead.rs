@@ -3,8 +3,11 @@
 use reqwest::Method;
 use reqwest::header::ACCEPT;
 
-use super::{Client, Download, QUICK, Result, read};
-use crate::{Because, DeadLetter, DeadLetterList, DeadQuery, Job, JobReply};
+use super::{Client, Download, QUICK, Result, read, with_json};
+use crate::{
+    Because, DeadLetter, DeadLetterList, DeadQuery, DiscardLetters, DiscardedLetters, Job, JobReply,
+    Matching, ReplayFilter,
+};
 
 impl Client {
     /// One page of dead letters, newest first.
@@ -34,5 +37,18 @@ impl Client {
     /// Marks a dead letter as not wanted.
     pub async fn discard_letter(&self, offset: &str, why: &Because) -> Result<DeadLetter> {
         self.tell(&["api", "dead-letters", offset, "discard"], why).await
+    }
+
+    /// How many open dead letters match, and up to which.
+    pub async fn count_discard(&self, filter: &ReplayFilter) -> Result<Matching> {
+        let asked = DiscardLetters { filter: filter.clone(), dry_run: true, ..DiscardLetters::default() };
+        let request = self.request(Method::POST, &["api", "dead-letters", "discard"]);
+        read(self.send(with_json(request, &asked)?).await?).await
+    }
+
+    /// Marks dead letters that match as not wanted. It takes as long as that takes.
+    pub async fn discard_letters(&self, how: &DiscardLetters) -> Result<DiscardedLetters> {
+        let request = self.request(Method::POST, &["api", "dead-letters", "discard"]);
+        read(self.send(with_json(request, how)?).await?).await
     }
 }

@@ -49,34 +49,17 @@ pub(crate) enum Dead {
     },
     /// Start dead letters again: single ones at once, many as a replay that is counted first and watches itself
     Replay(Box<ReplayDead>),
-    /// Mark dead letters as not wanted; they stay, and are found by `--state discarded`
-    Discard {
-        /// Their offsets
-        #[arg(required = true, value_name = "OFFSET")]
-        offsets: Vec<String>,
-        /// Only show them
-        #[arg(long)]
-        dry_run: bool,
-        /// Why, for the audit trail
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-        /// Print one JSON object per dead letter
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        flags: Flags<CLIENT>,
-    },
+    /// Mark dead letters as not wanted: single ones at once, many after a count; they stay, and are found by `--state discarded`
+    Discard(Box<DiscardDead>),
 }
 
 impl Dead {
     /// The settings that were given.
     pub(crate) fn flags(&self) -> &Flags<CLIENT> {
         match self {
-            Self::List { flags, .. }
-            | Self::Show { flags, .. }
-            | Self::Export { flags, .. }
-            | Self::Discard { flags, .. } => flags,
+            Self::List { flags, .. } | Self::Show { flags, .. } | Self::Export { flags, .. } => flags,
             Self::Replay(replay) => &replay.flags,
+            Self::Discard(discard) => &discard.flags,
         }
     }
 }
@@ -120,10 +103,10 @@ pub(crate) enum Form {
 #[derive(Debug, Group)]
 pub(crate) struct ReplayDead {
     /// Single ones: their offsets
-    #[arg(value_name = "OFFSET", conflicts_with_all = WORDS)]
+    #[arg(value_name = "OFFSET", conflicts_with_all = WORDS, conflicts_with_all = HOW)]
     pub(crate) offsets: Vec<String>,
     #[command(flatten)]
-    pub(crate) which: WhichReplay,
+    pub(crate) which: WhichOpen,
     /// Only count them
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -152,42 +135,69 @@ pub(crate) struct ReplayDead {
     pub(crate) flags: Flags<CLIENT>,
 }
 
-/// The words of [`WhichReplay`]; offsets need none of them.
+/// Which dead letters to discard.
+#[derive(Debug, Group)]
+pub(crate) struct DiscardDead {
+    /// Single ones: their offsets
+    #[arg(value_name = "OFFSET", conflicts_with_all = WORDS)]
+    pub(crate) offsets: Vec<String>,
+    #[command(flatten)]
+    pub(crate) which: WhichOpen,
+    /// Only show or count them
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Why, for the audit trail
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Print one JSON object per dead letter; of many one that says how many
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) flags: Flags<CLIENT>,
+}
+
+/// How many are replayed; offsets are started at once.
+const HOW: [&str; 4] = ["canary", "rate", "stop_share", "name"];
+
+/// The words of [`WhichOpen`]; offsets need none of them.
 const WORDS: [&str; 9] = ["all", "code", "group", "workload", "owner", "target", "search", "since", "until"];
 
-/// Which open dead letters are replayed. Each word narrows it.
+/// Which open dead letters are meant. Each word narrows it.
 #[derive(Debug, Group)]
-pub(crate) struct WhichReplay {
+pub(crate) struct WhichOpen {
     /// All that are open
-    #[arg(long, help_heading = "Which are replayed")]
+    #[arg(long, help_heading = "Which of them")]
     pub(crate) all: bool,
     /// Only with this code
-    #[arg(long, help_heading = "Which are replayed")]
+    #[arg(long, help_heading = "Which of them")]
     pub(crate) code: Option<String>,
     /// Only of this failure group
-    #[arg(long, value_name = "FINGERPRINT", help_heading = "Which are replayed")]
+    #[arg(long, value_name = "FINGERPRINT", help_heading = "Which of them")]
     pub(crate) group: Option<String>,
     /// Only of this workload
-    #[arg(long, value_name = "NAME", help_heading = "Which are replayed")]
+    #[arg(long, value_name = "NAME", help_heading = "Which of them")]
     pub(crate) workload: Option<String>,
     /// Only of this owner
-    #[arg(long, help_heading = "Which are replayed")]
+    #[arg(long, help_heading = "Which of them")]
     pub(crate) owner: Option<String>,
     /// Only of jobs that depend on this target
-    #[arg(long, help_heading = "Which are replayed")]
+    #[arg(long, help_heading = "Which of them")]
     pub(crate) target: Option<String>,
     /// Only with this text in the message or the label
-    #[arg(long, value_name = "TEXT", help_heading = "Which are replayed")]
+    #[arg(long, value_name = "TEXT", help_heading = "Which of them")]
     pub(crate) search: Option<String>,
     /// Only those that died at or after this instant, for example 2026-01-31T08:00:00Z
-    #[arg(long, value_name = "INSTANT", help_heading = "Which are replayed")]
+    #[arg(long, value_name = "INSTANT", help_heading = "Which of them")]
     pub(crate) since: Option<String>,
     /// Only those that died before this instant
-    #[arg(long, value_name = "INSTANT", help_heading = "Which are replayed")]
+    #[arg(long, value_name = "INSTANT", help_heading = "Which of them")]
     pub(crate) until: Option<String>,
 }
 
-impl WhichReplay {
+impl WhichOpen {
     /// Nothing was said, not even that all are meant.
     pub(crate) fn is_unsaid(&self) -> bool {
         let Self { all, code, group, workload, owner, target, search, since, until } = self;

@@ -30,19 +30,20 @@ pub(super) fn ask(
     })
 }
 
-/// Goes through all, and stops with the first that could not be done, after having said what became of the others.
+/// Goes through all, whatever becomes of one of them. What could not be done is told, and the worst of it is how the command ends.
 pub(super) async fn each(ids: &[String], act: impl AsyncFn(&str) -> Result<(), Stop>) -> Result<(), Stop> {
-    let mut first = None;
+    let mut worst: Option<Stop> = None;
     for id in ids {
-        if let Err(stop) = act(id).await {
-            let stop = stop.about(id);
-            match first {
-                None => first = Some(stop),
-                Some(_) => drop(stop.report()),
-            }
-        }
+        let Err(stop) = act(id).await else { continue };
+        let stop = stop.about(id);
+        let (kept, told) = match worst {
+            Some(before) if before.exit().badness() >= stop.exit().badness() => (before, Some(stop)),
+            before => (stop, before),
+        };
+        worst = Some(kept);
+        let _ = told.map(Stop::report);
     }
-    first.map_or(Ok(()), Err)
+    worst.map_or(Ok(()), Err)
 }
 
 /// The words that ask for a page.

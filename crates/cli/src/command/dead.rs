@@ -4,18 +4,20 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use redrive_api::client::{Client, Download};
-use redrive_api::{Because, DeadLetter, DeadQuery, NDJSON, PROTOBUF};
+use redrive_api::{DeadLetter, DeadQuery, NDJSON, PROTOBUF, ReplayFilter};
 use redrive_model::text::one_line_chars;
 
 use super::asking::{ask, each, pages};
-use super::replaying;
-use crate::args::{Dead, Form, Shared, WhichDead};
+use super::{discarding, replaying};
+use crate::args::{Dead, Form, Shared, WhichDead, WhichOpen};
 use crate::exit::{Exit, Stop};
 use crate::say;
 
 pub(crate) fn run(shared: &Shared, dead: &Dead) -> Result<(), Stop> {
-    if let Dead::Replay(asked) = dead {
-        replaying::check(asked)?;
+    match dead {
+        Dead::Replay(asked) => replaying::check(asked)?,
+        Dead::Discard(asked) => discarding::check(asked)?,
+        Dead::List { .. } | Dead::Show { .. } | Dead::Export { .. } => {}
     }
     ask(shared, dead.flags(), async |client| match dead {
         Dead::List { which, limit, json, .. } => {
@@ -33,23 +35,29 @@ pub(crate) fn run(shared: &Shared, dead: &Dead) -> Result<(), Stop> {
             export(client, &query(which), *format, out.as_deref()).await
         }
         Dead::Replay(asked) => replaying::replay(client, asked).await,
-        Dead::Discard { offsets, dry_run, reason, json, .. } => {
-            let why = Because { reason: reason.clone() };
-            let act = async |offset: &str| {
-                let letter = match dry_run {
-                    true => client.dead_letter(offset).await?,
-                    false => client.discard_letter(offset, &why).await?,
-                };
-                row(&letter, *json)
-            };
-            each(offsets, act).await
-        }
+        Dead::Discard(asked) => discarding::discard(client, asked).await,
     })
 }
 
 fn query(which: &WhichDead) -> DeadQuery {
     let WhichDead { code, workload, group, owner, since, until, state } = which.clone();
     DeadQuery { code, workload, group, owner, since, until, state, limit: None, cursor: None }
+}
+
+/// The filter of those that are open.
+pub(super) fn filter(which: &WhichOpen) -> ReplayFilter {
+    let WhichOpen { all: _, code, group, workload, owner, target, search, since, until } = which;
+    ReplayFilter {
+        workload: workload.clone(),
+        code: code.clone(),
+        group: group.clone(),
+        owner: owner.clone(),
+        target: target.clone(),
+        q: search.clone(),
+        since: since.clone(),
+        until: until.clone(),
+        ..ReplayFilter::default()
+    }
 }
 
 /// Writes everything that matches. A file gets its name when it is whole: half of it never looks like all of it.

@@ -9,6 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod dead;
 pub(crate) mod demo;
 pub(crate) mod digest;
+mod discarding;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fetch;

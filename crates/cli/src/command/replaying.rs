@@ -49,13 +49,14 @@ pub(super) async fn replay(client: &Client, asked: &ReplayDead) -> Result<(), St
     }
     say::note(&format!("{} match", letters(&counts)));
     sure(asked.yes, "Start them again?").await?;
-    for one in counts.iter().filter(|one| one.matching > 0) {
-        let started =
-            client.start_replay(&NewReplay { upto: one.upto, ..new(asked, Some(&one.workload)) }).await;
-        let started = started.map_err(|error| Stop::from(error).about(&one.workload))?;
-        follow(&started, asked.json)?;
-    }
-    Ok(())
+    let some: Vec<&Count> = counts.iter().filter(|one| one.matching > 0).collect();
+    let names: Vec<String> = some.iter().map(|one| one.workload.clone()).collect();
+    let start = async |name: &str| {
+        let upto = some.iter().find(|one| one.workload == name).and_then(|one| one.upto);
+        let started = client.start_replay(&NewReplay { upto, ..new(asked, Some(name)) }).await?;
+        follow(&started, asked.json)
+    };
+    each(&names, start).await
 }
 
 /// Exactly the letters that were named.
@@ -92,19 +93,8 @@ impl From<MatchingOf> for Count {
 }
 
 fn new(asked: &ReplayDead, workload: Option<&str>) -> NewReplay {
-    let which = &asked.which;
     NewReplay {
-        filter: ReplayFilter {
-            workload: workload.map(str::to_owned),
-            code: which.code.clone(),
-            group: which.group.clone(),
-            owner: which.owner.clone(),
-            target: which.target.clone(),
-            q: which.search.clone(),
-            since: which.since.clone(),
-            until: which.until.clone(),
-            ..ReplayFilter::default()
-        },
+        filter: ReplayFilter { workload: workload.map(str::to_owned), ..dead::filter(&asked.which) },
         dry_run: asked.dry_run,
         upto: None,
         canary: asked.canary,

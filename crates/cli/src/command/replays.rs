@@ -90,6 +90,7 @@ fn show(replay: &Replay, json: bool) -> Result<(), Stop> {
         ("failed", Some(replay.failed.to_string())),
         ("cancelled", Some(replay.cancelled.to_string())),
         ("skipped", Some(skipped)),
+        ("left", Some(replay.left.to_string())),
         ("how", Some(how)),
         ("by", Some(one_line_chars(&replay.by, 200))),
         ("reason", line(&replay.reason)),

@@ -81,6 +81,65 @@ fn many_dead_letters_are_counted_first_and_started_again_only_when_it_is_meant()
 }
 
 #[test]
+fn many_dead_letters_are_discarded_only_when_it_is_meant_and_after_a_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path();
+    let server = with_dead(data, 3);
+    refused(data, &["dead", "discard"], 2, "--all");
+    let letters = objects(data, &["dead", "list"]);
+    let offset = letters[0]["offset"].to_string();
+    refused(data, &["dead", "discard", &offset, "--all"], 2, "--all");
+    let group = letters[0]["group"].as_str().unwrap();
+    let counted = objects(data, &["dead", "discard", "--group", group, "--dry-run"]);
+    assert_eq!(counted, [json!({"matching": 3})]);
+    assert_eq!(objects(data, &["dead", "discard", "--all", "--dry-run"]), counted);
+    assert_eq!(
+        table(data, &["dead", "discard", "--code", "GW_5XX", "--dry-run"]),
+        ["0 dead letters would be discarded"]
+    );
+    // Nobody is at a terminal here.
+    refused(data, &["dead", "discard", "--group", group], 2, "3 dead letters match");
+    refused(data, &["dead", "discard", "--group", group], 2, "--yes");
+    refused(data, &["dead", "discard", "--code", "GW_5XX", "--yes"], 3, "no open dead letter matches");
+    refused(data, &["dead", "discard", "--group", "xyz", "--yes"], 2, "filter.group");
+    assert_eq!(objects(data, &["dead", "list"]), letters, "nothing was changed");
+    let rows = table(data, &["dead", "discard", "--group", group, "--yes", "--reason", "rubbish"]);
+    assert_eq!(rows, ["3 dead letters discarded"]);
+    assert!(objects(data, &["dead", "list"]).is_empty());
+    assert_eq!(objects(data, &["dead", "list", "--state", "discarded"]).len(), 3);
+    let act = acts(&server, data).into_iter().find(|act| act["action"] == "dead.discard").unwrap();
+    assert_eq!(
+        (&act["reason"], &act["before"], &act["after"]),
+        (&"rubbish".into(), &"3 open".into(), &"0 open".into())
+    );
+    server.stop();
+}
+
+/// One that is not there and one that somebody has acted on stop nobody; what cannot be meant together is no question.
+#[test]
+fn of_several_dead_letters_each_is_told_and_the_worst_is_the_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path();
+    let server = with_dead(data, 3);
+    let letters = objects(data, &["dead", "list"]);
+    let offset = |n: usize| letters[n]["offset"].to_string();
+    for how in
+        [&["--canary", "1"], &["--rate", "1"], &["--stop-share", "1"], &["--name", "x"], &["--code", "x"]]
+    {
+        refused(data, &[&["dead", "replay", &offset(0)][..], how].concat(), 2, how[0]);
+    }
+    let (code, out, said) = ask(data, &["dead", "discard", "999999", &offset(0), "--json"]);
+    assert_eq!((code, out.lines().count()), (Some(3), 1), "{said}");
+    let asked = ["dead", "replay", "999999", &offset(0), &offset(1), "999998", &offset(2), "--json"];
+    let (code, out, said) = ask(data, &asked);
+    assert_eq!((code, out.lines().count()), (Some(5), 2), "the others were started: {said}");
+    for told in ["999999: ", "999998: ", &format!("{}: ", offset(0))] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("redrive: {told}"))), "{told} {said}");
+    }
+    server.stop();
+}
+
+#[test]
 fn a_replay_is_paused_resumed_and_ended() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path();

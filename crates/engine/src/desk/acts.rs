@@ -22,6 +22,7 @@ impl Engine {
         let subject = of_jobs(&jobs);
         let act = async {
             let before = self.alone(&jobs, shown).await?;
+            self.count_on_for(&jobs).await?;
             Ok((before, self.store().cancel(jobs, keep).await?))
         };
         let words = |(before, acted): &Before| done_of(acted, before, "cancelled");

@@ -4,6 +4,7 @@
 mod acts;
 mod auditor;
 mod bulk;
+mod discard;
 mod explain;
 mod health;
 mod measure;
@@ -12,11 +13,12 @@ mod simulate;
 
 pub use auditor::{AuditReport, LEASE_OVERDUE, Place, Violation};
 pub use bulk::BulkCancelled;
+pub use discard::BulkDiscarded;
 pub use explain::{Explanation, Past};
 pub use health::{PermanentHealth, ReaderHealth};
 pub(crate) use measure::OWN;
+pub(crate) use replay::{CountingOn, Replaying, counting_on, replays_of};
 pub use replay::{NewReplay, Replay, ReplayFilter, ReplayPhase, Skipped};
-pub(crate) use replay::{Replaying, replays_of};
 pub use simulate::{Simulated, simulate};
 
 use redrive_store::{ActEnd, NewAct, Scope};

@@ -5,12 +5,15 @@
 //! workload pauses it, and cancelling it ends it. It takes dead letters in the order in which they died, up to the newest
 //! one when it was started, so that what dies again is not taken twice.
 
+mod counted;
 mod handler;
 mod plan;
+mod rest;
 mod view;
 
 pub(crate) use handler::Replaying;
 pub use plan::{NewReplay, ReplayFilter};
+pub(crate) use rest::{CountingOn, workload as counting_on};
 pub use view::{Replay, ReplayPhase, Skipped};
 
 use redrive_model::dedupe::DedupeKey;
@@ -37,14 +40,14 @@ impl Engine {
         workload: &WorkloadName,
         filter: &ReplayFilter,
     ) -> Result<Matching<Offset>> {
-        Ok(self.store().matching_dead(filter.dead(workload, None)).await?)
+        Ok(self.store().matching_dead(filter.dead(Some(workload), None)).await?)
     }
 
     /// Starts a replay. Refused while another one of the same workload goes on: that one is as it was, also when it is paused.
     pub async fn start_replay(&self, new: NewReplay, by: &By) -> Result<ReplayId> {
         let subject = format!("dead letters of {}", new.workload);
         let act = async {
-            let counted = self.store().matching_dead(new.filter.dead(&new.workload, new.upto)).await?;
+            let counted = self.store().matching_dead(new.filter.dead(Some(&new.workload), new.upto)).await?;
             let Some(upto) = counted.newest else {
                 return Err(EngineError::refused(Code::NotFound, "no dead letter matches"));
             };
@@ -112,6 +115,7 @@ impl Engine {
         let name = self.replay_job(id).await?.workload;
         let act = async {
             let before = self.runs(Some(&name)).await?;
+            self.count_on_for(&[JobId::from_uuid(id.as_uuid())]).await?;
             let acted = self.store().cancel(vec![JobId::from_uuid(id.as_uuid())], None).await?;
             match acted.first() {
                 Some(redrive_store::Acted::Done) => {

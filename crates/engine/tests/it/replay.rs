@@ -7,8 +7,8 @@ use std::time::Duration;
 use redrive_engine::model::decide::{DeadReason, Rule};
 use redrive_engine::model::fingerprint::Fingerprint;
 use redrive_engine::model::limits::{MAX_PAGE, MAX_REACH};
-use redrive_engine::model::{Code, JobId, ReplayId, State, Timestamp, WorkloadName, instant};
-use redrive_engine::store::{DeadFilter, GiveUp, PageRequest};
+use redrive_engine::model::{Code, JobId, ReplayId, State, Target, Timestamp, WorkloadName, instant};
+use redrive_engine::store::{DeadFilter, GiveUp, JobFilter, PageRequest};
 use redrive_engine::{
     By, Context, Done, Engine, Failure, Input, NewReplay, Permanent, Replay, ReplayFilter, ReplayPhase,
 };
@@ -262,6 +262,223 @@ async fn a_replay_that_is_told_what_was_counted_takes_no_more() {
     }
     let again = NewReplay { upto: counted.newest, ..all() };
     assert_eq!(engine.start_replay(again, &ann()).await.unwrap_err().code(), Code::NotFound);
+    running.drain().await;
+}
+
+/// Tasks behind a target that a person holds.
+fn gate() -> Target {
+    Target::new("gate").unwrap()
+}
+
+async fn die_behind_the_gate(bench: &Bench, engine: &Engine, n: u64) -> Vec<JobId> {
+    let task = |n| Task { target: Some(gate().to_string()), ..Task::n(n) };
+    let tasks: Vec<Task> = (0..n).map(task).collect();
+    let jobs: Vec<JobId> = engine.enqueue_many(&tasks).await.unwrap().iter().map(|e| e.job()).collect();
+    for id in &jobs {
+        bench.until(*id, State::Failed).await;
+    }
+    jobs
+}
+
+/// So many steps later, as its attempts tell.
+async fn steps_later(bench: &Bench, engine: &Engine, id: ReplayId, steps: usize) -> Replay {
+    let job = JobId::from_uuid(id.as_uuid());
+    let before = bench.store.attempts(job).await.unwrap().len();
+    eventually(async || {
+        let now = bench.store.attempts(job).await.unwrap().len();
+        (now >= before + steps).then_some(())
+    })
+    .await;
+    engine.replay(id).await.unwrap().unwrap()
+}
+
+/// What it counts adds up to what matched, whenever somebody looks.
+fn adds_up(replay: &Replay) {
+    assert_eq!(replay.taken() + replay.skipped.total() + replay.left, replay.total, "{replay:?}");
+}
+
+/// One of the canary is held: it is no success, and nothing else is started before it has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_canary_waits_for_all_of_its_jobs() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die_behind_the_gate(&bench, &engine, 1).await;
+    die(&bench, &engine, 5).await;
+    switch.heal();
+    engine.hold(&gate(), None, &ann()).await.unwrap();
+    let id = engine.start_replay(NewReplay { canary: 2, ..all() }, &ann()).await.unwrap();
+    eventually(async || (engine.replay(id).await.unwrap().unwrap().counts.complete == 1).then_some(())).await;
+    let waits = steps_later(&bench, &engine, id, 2).await;
+    assert_eq!((waits.phase, waits.counts.live, waits.taken()), (ReplayPhase::Canary, 1, 2));
+    adds_up(&waits);
+    engine.release(&gate(), &ann()).await.unwrap();
+    let done = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!(done.counts.complete, 6);
+    running.drain().await;
+}
+
+/// A canary that was cancelled says nothing: another one is tried in its place, and what that one says counts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_canary_makes_way_for_another() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let _broken = Switch::on(&engine);
+    let running = engine.start();
+    let jobs = die_behind_the_gate(&bench, &engine, 4).await;
+    engine.hold(&gate(), None, &ann()).await.unwrap();
+    let new = NewReplay { canary: 1, stop_share: 0.5, ..all() };
+    let id = engine.start_replay(new, &ann()).await.unwrap();
+    let taken = async |n: u64| {
+        eventually(async || (engine.replay(id).await.unwrap().unwrap().taken() == n).then_some(())).await;
+    };
+    taken(1).await;
+    let mut tried = Vec::new();
+    for job in jobs {
+        if bench.row(job).await.state == State::Queued {
+            tried.push(job);
+        }
+    }
+    engine.cancel(tried, &ann()).await.unwrap();
+    taken(2).await;
+    assert_eq!(engine.replay(id).await.unwrap().unwrap().phase, ReplayPhase::Canary);
+    engine.release(&gate(), &ann()).await.unwrap();
+    let stopped = until(&engine, id, ReplayPhase::Stopped).await;
+    assert_eq!((stopped.counts.cancelled, stopped.counts.failed, stopped.left), (1, 1, 2));
+    running.drain().await;
+}
+
+/// What a person starts again by hand after it failed again stays a failure of the replay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_stays_one_when_a_person_starts_the_job_again() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    let held = die_behind_the_gate(&bench, &engine, 1).await;
+    let jobs = die(&bench, &engine, 3).await;
+    engine.hold(&gate(), None, &ann()).await.unwrap();
+    let id = engine.start_replay(all(), &ann()).await.unwrap();
+    for job in &jobs {
+        bench.until_row(*job, |row| row.state == State::Failed && row.generation == 2).await;
+    }
+    switch.heal();
+    engine.retry(jobs.clone(), &ann()).await.unwrap();
+    for job in &jobs {
+        bench.until(*job, State::Complete).await;
+    }
+    let goes_on = steps_later(&bench, &engine, id, 2).await;
+    assert_eq!((goes_on.phase, goes_on.counts.failed), (ReplayPhase::Finishing, 3));
+    engine.release(&gate(), &ann()).await.unwrap();
+    let done = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((done.counts.complete, done.counts.failed), (1, 3));
+    assert_eq!(bench.row(held[0]).await.generation, 2);
+    adds_up(&done);
+    running.drain().await;
+}
+
+/// Letters that somebody started again or discarded before their turn are told: nothing is missing in the sum.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn letters_that_others_took_before_their_turn_are_told() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    let jobs = die(&bench, &engine, 8).await;
+    switch.heal();
+    let id = engine.start_replay(NewReplay { rate: 1, ..all() }, &ann()).await.unwrap();
+    engine.pause_replay(id, &ann()).await.unwrap();
+    bench.until(JobId::from_uuid(id.as_uuid()), State::Queued).await;
+    let open = bench.dead().await;
+    let newest: Vec<_> = open.iter().take(3).collect();
+    engine.retry(newest[..2].iter().map(|letter| letter.job).collect(), &ann()).await.unwrap();
+    engine.discard(vec![newest[2].offset], &ann()).await.unwrap();
+    adds_up(&engine.replay(id).await.unwrap().unwrap());
+    engine.resume_replay(id, &ann()).await.unwrap();
+    let done = until(&engine, id, ReplayPhase::Done).await;
+    assert_eq!((done.counts.complete, done.skipped.changed, done.left), (5, 3, 0));
+    adds_up(&done);
+    assert_eq!(jobs.len() as u64, done.total);
+    running.drain().await;
+}
+
+/// What whoever counts on for ended replays has counted: (complete, failed, cancelled).
+async fn counted_on(bench: &Bench) -> Vec<(u64, u64, u64)> {
+    let workload = Some(WorkloadName::new("redrive.replayed").unwrap());
+    let filter = JobFilter { workload, chore: true, ..JobFilter::default() };
+    let rows = bench.store.jobs(filter, PageRequest::default()).await.unwrap().rows;
+    let payloads = bench.store.payloads(rows.iter().map(|row| row.id).collect()).await.unwrap();
+    let counted = payloads.into_iter().map(|payload| {
+        let state: serde_json::Value = match payload.and_then(|payload| payload.state) {
+            Some(state) => serde_json::from_slice(&state).unwrap(),
+            None => return (0, 0, 0),
+        };
+        let of = |name: &str| state["counted"][name].as_u64().unwrap();
+        (of("complete"), of("failed"), of("cancelled"))
+    });
+    counted.collect()
+}
+
+/// What had been started goes on after the end, and is counted to its end: also when the process dies that counts, and while the next
+/// replay takes what failed again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_on_after_a_replay_has_stopped_is_counted_to_its_end() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    die_behind_the_gate(&bench, &engine, 1).await;
+    die(&bench, &engine, 12).await;
+    engine.hold(&gate(), None, &ann()).await.unwrap();
+    let id = engine.start_replay(NewReplay { canary: 12, stop_share: 0.5, ..all() }, &ann()).await.unwrap();
+    let stopped = until(&engine, id, ReplayPhase::Stopped).await;
+    assert_eq!((stopped.counts.live, stopped.counts.complete, stopped.left), (1, 0, 1));
+    adds_up(&stopped);
+    drop(running);
+    switch.heal();
+    engine.release(&gate(), &ann()).await.unwrap();
+    let running = engine.start();
+    let next = engine.start_replay(all(), &ann()).await.unwrap();
+    until(&engine, next, ReplayPhase::Done).await;
+    let counted = eventually(async || {
+        let counted = counted_on(&bench).await;
+        (counted.iter().any(|(complete, _, _)| *complete == 1)).then_some(counted)
+    })
+    .await;
+    assert_eq!(counted, [(1, 11, 0)], "one counts on, and knows all");
+    let ended = engine.replay(id).await.unwrap().unwrap();
+    assert_eq!((ended.phase, ended.counts.live), (ReplayPhase::Stopped, 0));
+    assert_eq!((ended.counts.complete, ended.counts.failed, ended.left), (1, 11, 1));
+    running.drain().await;
+    assert!(engine.audit().await.unwrap().is_clean());
+}
+
+/// However a replay is cancelled, by its name or as the job that it is, what it started is counted on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_on_after_a_replay_was_cancelled_is_counted_to_its_end() {
+    let bench = Bench::new().await;
+    let engine = bench.engine().await;
+    let switch = Switch::on(&engine);
+    let running = engine.start();
+    for as_a_job in [false, true] {
+        switch.broken.store(true, Ordering::SeqCst);
+        die_behind_the_gate(&bench, &engine, 3).await;
+        switch.heal();
+        engine.hold(&gate(), None, &ann()).await.unwrap();
+        let id = engine.start_replay(all(), &ann()).await.unwrap();
+        eventually(async || (engine.replay(id).await.unwrap().unwrap().taken() == 3).then_some(())).await;
+        match as_a_job {
+            true => drop(engine.cancel(vec![JobId::from_uuid(id.as_uuid())], &ann()).await.unwrap()),
+            false => engine.cancel_replay(id, &ann()).await.unwrap(),
+        }
+        engine.release(&gate(), &ann()).await.unwrap();
+        eventually(async || (counted_on(&bench).await.first() == Some(&(3, 0, 0))).then_some(())).await;
+        let ended = engine.replay(id).await.unwrap().unwrap();
+        assert_eq!((ended.phase, ended.counts.complete), (ReplayPhase::Cancelled, 3));
+        adds_up(&ended);
+    }
+    assert_eq!(counted_on(&bench).await.len(), 2);
     running.drain().await;
 }
 

@@ -6,6 +6,7 @@
 pub(crate) mod acts;
 pub(crate) mod breakers;
 pub(crate) mod bulk;
+pub(crate) mod discards;
 pub(crate) mod groups;
 pub(crate) mod letters;
 pub(crate) mod overview;

@@ -252,6 +252,24 @@ async fn parse(
     operator: Operator,
     asked: ReplayFilter,
 ) -> Result<(WorkloadName, engine::ReplayFilter), Refusal> {
+    let (workload, filter) = read_filter(asked)?;
+    if let Some(workload) = workload {
+        return Ok((workload, filter));
+    }
+    let Some(group) = &filter.group else {
+        let text = "Say filter.workload or filter.group: a replay is of one kind of job.";
+        return Err(Refusal::new(Code::ValidationFilterRequired, text));
+    };
+    match app.desk().group(operator, group).await? {
+        Some(group) => Ok((group.workload, filter)),
+        None => Err(Refusal::new(Code::NotFound, "There is no such failure group.")),
+    }
+}
+
+/// Which letters, as far as it is said.
+pub(super) fn read_filter(
+    asked: ReplayFilter,
+) -> Result<(Option<WorkloadName>, engine::ReplayFilter), Refusal> {
     let group = |text: String| {
         text.parse::<Fingerprint>()
             .map_err(|_| Refusal::field("filter.group", "is no fingerprint of a failure group"))
@@ -272,17 +290,7 @@ async fn parse(
         created_since: query::instant("filter.created_since", asked.created_since)?,
         label: query::given(asked.label),
     };
-    if let Some(workload) = query::workload(asked.workload)? {
-        return Ok((workload, filter));
-    }
-    let Some(group) = &filter.group else {
-        let text = "Say filter.workload or filter.group: a replay is of one kind of job.";
-        return Err(Refusal::new(Code::ValidationFilterRequired, text));
-    };
-    match app.desk().group(operator, group).await? {
-        Some(group) => Ok((group.workload, filter)),
-        None => Err(Refusal::new(Code::NotFound, "There is no such failure group.")),
-    }
+    Ok((query::workload(asked.workload)?, filter))
 }
 
 fn view(replay: engine::Replay) -> Replay {
@@ -312,6 +320,7 @@ fn view(replay: engine::Replay) -> Replay {
         failed: replay.counts.failed,
         cancelled: replay.counts.cancelled,
         skipped: SkippedLetters { duplicate, gone, changed },
+        left: replay.left,
         canary: replay.canary,
         rate_per_sec: replay.rate,
         stop_at_failure_share: replay.stop_share,

@@ -2,13 +2,13 @@
 //! the request ([`Operator::by`]).
 
 use redrive_api::SettingList;
-use redrive_engine::{BulkCancelled, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
+use redrive_engine::{BulkCancelled, BulkDiscarded, EngineError, NewReplay, Replay, ReplayFilter, Simulated};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
 use redrive_model::{Code, JobId, Offset, Policy, ReplayId, Target, Timestamp, WorkerId, WorkloadName};
 use redrive_store::{
-    ActFilter, ActRow, Acted, BreakerRow, GroupFilter, GroupRow, JobFilter, Matching, Page, PageRequest,
-    TurnRow, WorkerRow,
+    ActFilter, ActRow, Acted, BreakerRow, DeadFilter, GroupFilter, GroupRow, JobFilter, Matching, Page,
+    PageRequest, TurnRow, WorkerRow,
 };
 
 use super::Desk;
@@ -72,6 +72,24 @@ impl Desk {
         Ok(self.engine.cancel_waiting(filter, most, &operator.by(reason)).await?)
     }
 
+    pub(crate) async fn count_discard(
+        &self,
+        _: Operator,
+        filter: DeadFilter,
+    ) -> Result<Matching<Offset>, Refusal> {
+        Ok(self.engine.count_discard(filter).await?)
+    }
+
+    pub(crate) async fn discard_many(
+        &self,
+        operator: Operator,
+        filter: DeadFilter,
+        most: usize,
+        reason: Option<String>,
+    ) -> Result<BulkDiscarded, Refusal> {
+        Ok(self.engine.discard_matching(filter, most, &operator.by(reason)).await?)
+    }
+
     // --- replays -----------------------------------------------------------------------------------------------
 
     pub(crate) async fn count_replay(
@@ -89,7 +107,12 @@ impl Desk {
         new: NewReplay,
         reason: Option<String>,
     ) -> Result<ReplayId, Refusal> {
-        Ok(self.engine.start_replay(new, &operator.by(reason)).await?)
+        match self.engine.start_replay(new, &operator.by(reason)).await {
+            Err(EngineError::Refused { code: Code::NotFound, .. }) => {
+                Err(Refusal::new(Code::NotFound, "No open dead letter matches."))
+            }
+            started => Ok(started?),
+        }
     }
 
     pub(crate) async fn replay(&self, _: Operator, id: ReplayId) -> Result<Option<Replay>, Refusal> {

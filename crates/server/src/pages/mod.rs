@@ -43,7 +43,7 @@ pub(crate) use sign_in::sign_in;
 pub(crate) use viewer::Viewer;
 
 use crate::rates::Kind;
-use crate::routes::{Access, CANCELS_ON, Row};
+use crate::routes::{Access, GOES_ON, Row};
 
 /// What a page may load: what this server gives, and nothing that stands in the page itself.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -67,7 +67,7 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/jobs/replay", Operator, look, get(desk::ask_replay)),
         Row::new(Method::POST, "/jobs/replay", Operator, act, post(desk::replay_many)),
         Row::new(Method::GET, "/jobs/cancel", Operator, look, get(desk::ask_cancel)),
-        Row::new(Method::POST, "/jobs/cancel", Operator, act, post(desk::cancel_many)).long(CANCELS_ON),
+        Row::new(Method::POST, "/jobs/cancel", Operator, act, post(desk::cancel_many)).long(GOES_ON),
         Row::new(Method::GET, "/jobs/{id}", Owner, look, get(job::page)),
         Row::new(Method::POST, "/jobs/{id}/retry", Owner, act, post(acts::retry)),
         Row::new(Method::POST, "/jobs/{id}/cancel", Owner, act, post(acts::cancel)),
@@ -91,6 +91,8 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/dead/{fingerprint}", Operator, look, get(desk::group)),
         Row::new(Method::POST, "/dead/{fingerprint}", Operator, act, post(desk::change_group)),
         Row::new(Method::POST, "/dead/{fingerprint}/replay", Operator, act, post(desk::replay)),
+        Row::new(Method::POST, "/dead/{fingerprint}/discard", Operator, act, post(desk::discard))
+            .long(GOES_ON),
         Row::new(Method::POST, "/letters/{offset}", Operator, act, post(desk::change_letter)),
         Row::new(Method::GET, "/replays", Operator, look, get(desk::replays)),
         Row::new(Method::GET, "/replays/{id}", Operator, look, get(desk::one_replay)),

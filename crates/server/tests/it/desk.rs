@@ -91,7 +91,9 @@ async fn a_replay_is_counted_then_started_and_takes_what_was_counted() {
     let over = operator.post(&format!("{place}/cancel")).await;
     assert_eq!((over.status, over.code().as_str()), (409, "CONFLICT_STATE"));
     let nothing = json!({"filter": {"workload": "convert"}});
-    assert_eq!(say(&mut operator, "/api/replays", nothing).await.code(), "NOT_FOUND");
+    let nothing = say(&mut operator, "/api/replays", nothing).await;
+    assert_eq!((nothing.status, nothing.code().as_str()), (404, "NOT_FOUND"));
+    assert_eq!(nothing.json()["detail"], "No open dead letter matches.");
     drop(world);
 }
 
@@ -333,6 +335,63 @@ async fn waiting_jobs_are_cancelled_by_filter_after_an_exact_count() {
         say(&mut ann, cancel, json!({"filter": {"workload": "convert"}})).await.code(),
         "AUTH_REQUIRED"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dead_letters_are_discarded_by_filter_after_an_exact_count() {
+    let (world, mut operator) = refused(3).await;
+    let discard = "/api/dead-letters/discard";
+    let found = letters(&mut operator).await;
+    let (newest, group) = (found[0]["offset"].clone(), found[0]["group"].clone());
+    let filter = json!({"group": group});
+    let counted = say(&mut operator, discard, json!({"filter": filter, "dry_run": true})).await;
+    assert_eq!((counted.status, counted.json()), (200, json!({"matching": 3, "upto": newest})));
+    assert_eq!(letters(&mut operator).await.len(), 3, "a count changes nothing");
+    // It dies after the count.
+    world.gateway.mood(Mood::Refuses);
+    world.converted(&mut world.client(), "later.pdf", &pdf(9)).await;
+    let asked = json!({"filter": filter, "upto": newest, "limit": 1, "reason": "nobody wants it"});
+    let one = say(&mut operator, discard, asked).await;
+    assert_eq!((one.status, one.json()), (200, json!({"discarded": 1, "more": true})), "{}", one.text());
+    let rest = say(&mut operator, discard, json!({"filter": filter, "upto": newest})).await;
+    assert_eq!(rest.json(), json!({"discarded": 2, "more": false}));
+    let left = letters(&mut operator).await;
+    assert_eq!(left.len(), 1, "what died since stays");
+    let gone = operator.get("/api/dead-letters?state=discarded").await.json();
+    assert_eq!(gone["total"], 3, "{gone}");
+    assert_eq!(
+        say(&mut operator, discard, json!({"filter": {"code": "GW_TIMEOUT"}})).await.json(),
+        json!({"discarded": 0, "more": false})
+    );
+    let acts = operator.get("/api/audit").await.json();
+    let act = &acts["acts"][2];
+    assert_eq!(
+        (&act["action"], &act["reason"], &act["outcome"], &act["before"], &act["after"]),
+        (
+            &"dead.discard".into(),
+            &"nobody wants it".into(),
+            &"1 discarded, more match".into(),
+            &"3 open".into(),
+            &"2 open".into()
+        ),
+        "{acts}"
+    );
+    let subject = format!("dead letters group {}, up to {newest}", group.as_str().unwrap());
+    assert_eq!(act["subject"], subject);
+    for (asked, code) in [
+        (json!({}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {}, "dry_run": true}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {"workload": ""}}), "VALIDATION_FILTER_REQUIRED"),
+        (json!({"filter": {"group": "xyz"}}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "limit": 0}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "limit": 100_001}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"workload": "convert"}, "upto": "x"}), "VALIDATION_INVALID_FIELD"),
+        (json!({"filter": {"state": "open"}}), "VALIDATION_INVALID_FIELD"),
+    ] {
+        assert_eq!(say(&mut operator, discard, asked.clone()).await.code(), code, "{asked}");
+    }
+    assert_eq!(say(&mut world.client(), discard, json!({"filter": filter})).await.code(), "AUTH_REQUIRED");
+    assert_eq!(letters(&mut operator).await, left);
 }
 
 /// Where no kind of job is said, a dry run tells of each: whoever means all of them starts one replay after the other.

@@ -303,7 +303,9 @@ async fn every_route_by_which_operators_act_leaves_its_request_in_the_trail() {
     let fields = "workload=convert&status=failed&canary=1&rate=1&stop=50";
     walk.by("POST", "/jobs/replay", "", fields).await;
     let filter = json!({"filter": {"workload": "convert"}, "limit": 1});
-    walk.by("POST", "/api/jobs/cancel", "", filter).await;
+    walk.by("POST", "/api/jobs/cancel", "", filter.clone()).await;
+    walk.by("POST", "/api/dead-letters/discard", "", filter).await;
+    walk.by("POST", "/dead/{fingerprint}/discard", group, "upto=1").await;
     walk.by("POST", "/jobs/cancel", "", "workload=convert&status=held&most=1").await;
 
     let workers = operator.get("/api/workers").await.json();

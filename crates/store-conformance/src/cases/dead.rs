@@ -60,7 +60,8 @@ pub async fn d3_one_job_is_replayed_by_its_id(h: &dyn Harness) {
     let replay = k.replay_id();
     let letter = k.dead_of(put[0]).await;
     k.advance(secs(5)).await;
-    let acted = k.store.retry(vec![put[0]], RetryBy { replay: Some(replay) }).await.unwrap();
+    let acted =
+        k.store.retry(vec![put[0]], RetryBy { replay: Some(replay), ..RetryBy::default() }).await.unwrap();
     assert_eq!(acted, [Acted::Done]);
     let row = k.row(put[0]).await;
     assert_eq!(

@@ -135,7 +135,7 @@ pub async fn d5_the_count_of_a_dry_run_is_the_effect(h: &dyn Harness) {
     let counted = k.store.count_dead(filter.clone()).await.unwrap();
     let jobs: Vec<_> = k.dead(filter.clone()).await.iter().map(|dead| dead.job).collect();
     let replay = Some(k.replay_id());
-    let acted = k.store.retry(jobs, RetryBy { replay }).await.unwrap();
+    let acted = k.store.retry(jobs, RetryBy { replay, ..RetryBy::default() }).await.unwrap();
     assert_eq!((counted, acted.len()), (9, 9));
     assert!(acted.iter().all(|a| *a == redrive_store::Acted::Done));
     assert_eq!(k.store.count_dead(filter).await.unwrap(), 0);

@@ -1,9 +1,9 @@
 //! The audit trail, settings, payloads, and where a replay's jobs are.
 
-use redrive_model::{BatchState, Code};
+use redrive_model::{BatchState, Code, State};
 use redrive_store::{
-    ActFilter, DeadFilter, Enqueue, JobFilter, LastFailure, NewAct, NewJob, PageRequest, Payload, Progress,
-    ReplayCounts, RetryBy, StoreError,
+    ActFilter, Acted, DeadFilter, Enqueue, JobFilter, LastFailure, NewAct, NewJob, PageRequest, Payload,
+    Progress, ReplayCounts, RetryBy, StoreError,
 };
 
 use crate::Harness;
@@ -210,8 +210,8 @@ pub async fn jobs_of_a_replay_are_counted_and_found(h: &dyn Harness) {
     let (replay, other) = (k.replay_id(), k.replay_id());
     let dead = k.put_dead((0..5).map(|_| k.job()).collect()).await;
     assert_eq!(k.store.replay_counts(replay).await.unwrap(), ReplayCounts::default());
-    k.store.retry(dead[..4].to_vec(), RetryBy { replay: Some(replay) }).await.unwrap();
-    k.store.retry(dead[4..].to_vec(), RetryBy { replay: Some(other) }).await.unwrap();
+    k.store.retry(dead[..4].to_vec(), RetryBy { replay: Some(replay), ..RetryBy::default() }).await.unwrap();
+    k.store.retry(dead[4..].to_vec(), RetryBy { replay: Some(other), ..RetryBy::default() }).await.unwrap();
     let counts = k.store.replay_counts(replay).await.unwrap();
     assert_eq!(counts, ReplayCounts { live: 4, ..ReplayCounts::default() });
     k.cancel(dead[0]).await;
@@ -227,6 +227,50 @@ pub async fn jobs_of_a_replay_are_counted_and_found(h: &dyn Harness) {
     let mut expected = dead[..4].to_vec();
     expected.reverse();
     assert_eq!(found.iter().map(|row| row.id).collect::<Vec<_>>(), expected);
+    k.audit().await;
+}
+
+/// What a replay started counts there as it ended, also when a person or another replay has started the job again since.
+pub async fn a_replay_counts_what_it_started_whoever_starts_it_again(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let (replay, other) = (k.replay_id(), k.replay_id());
+    let by = |replay| RetryBy { replay, ..RetryBy::default() };
+    let dead = k.put_dead((0..3).map(|_| k.job()).collect()).await;
+    k.store.retry(dead.clone(), by(Some(replay))).await.unwrap();
+    for claimed in k.claim(3).await {
+        k.fail(&claimed, Code::HandlerFailed).await;
+    }
+    let all_failed = ReplayCounts { failed: 3, ..ReplayCounts::default() };
+    assert_eq!(k.store.replay_counts(replay).await.unwrap(), all_failed);
+    k.store.retry(vec![dead[0]], by(None)).await.unwrap();
+    k.store.retry(vec![dead[1]], by(Some(other))).await.unwrap();
+    assert_eq!(k.store.replay_counts(replay).await.unwrap(), all_failed, "they run again for others");
+    for claimed in k.claim(2).await {
+        k.complete(&claimed).await;
+    }
+    assert_eq!(k.store.replay_counts(replay).await.unwrap(), all_failed, "what they did for it, they did");
+    let one = ReplayCounts { complete: 1, ..ReplayCounts::default() };
+    assert_eq!(k.store.replay_counts(other).await.unwrap(), one);
+    k.audit().await;
+}
+
+/// Who was told which letters there are starts no job whose letter is not wanted any more, or is a newer one.
+pub async fn only_an_open_letter_that_was_counted_is_started(h: &dyn Harness) {
+    let k = Kit::new(h);
+    let dead = k.put_dead((0..4).map(|_| k.job()).collect()).await;
+    let upto = k.store.matching_dead(DeadFilter::default()).await.unwrap().newest;
+    k.store.discard(vec![k.dead_of(dead[0]).await.offset]).await.unwrap();
+    k.store.retry(vec![dead[1], dead[2]], RetryBy::default()).await.unwrap();
+    let again = k.claim(2).await;
+    k.fail(again.iter().find(|claimed| claimed.lease.job == dead[1]).unwrap(), Code::HandlerFailed).await;
+    let acted = k.store.retry(dead, RetryBy { replay: Some(k.replay_id()), upto }).await.unwrap();
+    let expected = [
+        Acted::WrongState(State::Failed),
+        Acted::WrongState(State::Failed),
+        Acted::WrongState(State::Processing),
+        Acted::Done,
+    ];
+    assert_eq!(acted, expected, "discarded, died again, runs, and as it was");
     k.audit().await;
 }
 

@@ -52,7 +52,7 @@ impl World {
             Op::Cancel { jobs, keep } => Call::Cancel { jobs: self.jobs(jobs), keep: keep.map(seconds) },
             Op::Retry { jobs, replay } => {
                 let replay = replay.then(|| universe::replay(self.fresh()));
-                Call::Retry { jobs: self.jobs(jobs), by: RetryBy { replay } }
+                Call::Retry { jobs: self.jobs(jobs), by: RetryBy { replay, ..RetryBy::default() } }
             }
             Op::GiveUp { jobs, code, keep } => Call::GiveUp(self.give_up_call(jobs, *code, *keep)),
             Op::Reschedule { jobs, seconds } => {

@@ -1,6 +1,6 @@
 //! What people do to jobs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use redrive_model::fingerprint::Fingerprint;
@@ -58,14 +58,14 @@ async fn lock(
 fn sort(
     jobs: &[JobId],
     locked: &HashMap<JobId, Locked>,
-    allows: impl Fn(&Locked) -> bool,
+    allows: impl Fn(&JobId, &Locked) -> bool,
     after: State,
 ) -> (Vec<Acted>, Vec<JobId>) {
     let mut picked = Vec::new();
     let answers = jobs.iter().map(|id| match locked.get(id) {
         None => Acted::NotFound,
         Some(_) if picked.contains(id) => Acted::WrongState(after),
-        Some(job) if allows(job) => {
+        Some(job) if allows(id, job) => {
             picked.push(*id);
             Acted::Done
         }
@@ -85,7 +85,7 @@ pub(crate) async fn cancel(
 ) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, now) = lock(&mut tx, inner, jobs).await?;
-    let (answers, picked) = sort(jobs, &locked, |job| !job.state.is_terminal(), State::Cancelled);
+    let (answers, picked) = sort(jobs, &locked, |_, job| !job.state.is_terminal(), State::Cancelled);
     if !picked.is_empty() {
         sqlx::query(inner.sql.cancel.text())
             .bind(uuids(&picked))
@@ -106,8 +106,13 @@ pub(crate) async fn cancel(
 pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, now) = lock(&mut tx, inner, jobs).await?;
+    let open = match by.upto {
+        None => None,
+        Some(upto) => Some(open_upto(&mut tx, inner, jobs, upto).await?),
+    };
+    let meant = |id: &JobId| open.as_ref().is_none_or(|open| open.contains(id));
     let (mut answers, picked) =
-        sort(jobs, &locked, |job| job.state == State::Failed && job.died, State::Queued);
+        sort(jobs, &locked, |id, job| job.state == State::Failed && job.died && meant(id), State::Queued);
     let mut changes: BTreeMap<BatchId, BatchChange> = BTreeMap::new();
     for id in picked {
         let Some(job) = locked.get(&id) else { continue };
@@ -126,6 +131,21 @@ pub(crate) async fn retry(inner: &Inner, jobs: &[JobId], by: &RetryBy) -> Result
     tx.commit().await?;
     inner.wake.hint();
     Ok(answers)
+}
+
+/// Those with an open dead letter up to this one.
+async fn open_upto(
+    conn: &mut PgConnection,
+    inner: &Inner,
+    jobs: &[JobId],
+    upto: Offset,
+) -> sqlx::Result<HashSet<JobId>> {
+    let rows: Vec<Uuid> = sqlx::query_scalar(inner.sql.open_dead_upto.text())
+        .bind(uuids(jobs))
+        .bind(upto.0)
+        .fetch_all(conn)
+        .await?;
+    Ok(rows.into_iter().map(JobId::from_uuid).collect())
 }
 
 /// Starts the new generation, or answers the twin that holds its key.
@@ -175,7 +195,7 @@ async fn twin_or_retry(
 pub(crate) async fn give_up(inner: &Inner, call: &GiveUp) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, now) = lock(&mut tx, inner, &call.jobs).await?;
-    let (answers, picked) = sort(&call.jobs, &locked, |job| job.state == State::Queued, State::Failed);
+    let (answers, picked) = sort(&call.jobs, &locked, |_, job| job.state == State::Queued, State::Failed);
     if !picked.is_empty() {
         let (code, sentence) = (call.failure.code, call.failure.public_message());
         let rows = sqlx::query(inner.sql.give_up.text())
@@ -227,7 +247,7 @@ pub(crate) async fn reschedule(
 pub(crate) async fn expire(inner: &Inner, jobs: &[JobId]) -> Result<Vec<Acted>, Fault> {
     let mut tx = inner.pool.begin().await?;
     let (locked, now) = lock(&mut tx, inner, jobs).await?;
-    let (_, picked) = sort(jobs, &locked, |job| job.state == State::Complete, State::Complete);
+    let (_, picked) = sort(jobs, &locked, |_, job| job.state == State::Complete, State::Complete);
     let answer = |id: &JobId| match locked.get(id) {
         None => Acted::NotFound,
         Some(job) if job.state == State::Complete => Acted::Done,

@@ -41,7 +41,10 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, jobs: &[JobId], keep: Option<Duration>) ->
 pub(crate) fn retry(tx: &mut Tx<'_>, jobs: &[JobId], by: &RetryBy) -> Result<Vec<Acted>> {
     each(tx, jobs, |tx, id, before| {
         // A failed job without any dead letter was refused at the door: there is nothing to run.
-        let ran = || find(tx.conn, sql::HAS_DEAD, params![blob(id.as_uuid())], |_| Ok(()));
+        let ran = || match by.upto {
+            None => find(tx.conn, sql::HAS_DEAD, params![blob(id.as_uuid())], |_| Ok(())),
+            Some(upto) => find(tx.conn, sql::HAS_OPEN_DEAD, params![blob(id.as_uuid()), upto.0], |_| Ok(())),
+        };
         if before.state != State::Failed || ran()?.is_none() {
             return Ok(Acted::WrongState(before.state));
         }

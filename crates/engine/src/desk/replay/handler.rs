@@ -8,16 +8,17 @@ use futures::{StreamExt, stream};
 use redrive_model::limits::MAX_PAGE;
 use redrive_model::policy::Keep;
 use redrive_model::{Code, Done, Failure, JobId, Policy, ReplayId, instant};
-use redrive_store::{Acted, PageRequest, ReplayCounts, RetryBy, Store};
+use redrive_store::{Acted, Enqueue, PageRequest, ReplayCounts, RetryBy, Store};
 
 use super::plan::Plan;
-use super::view::{Progress, ReplayPhase};
+use super::rest;
+use super::view::{Progress, Reckoned, ReplayPhase};
 use crate::Context;
 use crate::registry::{Ended, Handler, caught};
 
 /// Between two steps.
 const STEP: Duration = Duration::from_secs(1);
-/// The share of failures is looked at from so many ended ones on, or when all of the canary have ended.
+/// The share of failures is looked at from so many ended ones on, or when all of a smaller canary have ended.
 const ENOUGH: u64 = 10;
 /// Sources that are looked for at once.
 const AT_ONCE: usize = 16;
@@ -43,7 +44,9 @@ impl Replaying {
         let id = ReplayId::from_uuid(ctx.job().as_uuid());
         let mut progress = ctx.state::<Progress>()?.unwrap_or_default();
         let counts = self.store.replay_counts(id).await?;
-        count(&mut progress, &counts);
+        let before = progress.counted;
+        progress.counted = before.and(&counts);
+        let counts = progress.counted.with(counts.live);
         step(&mut progress, &plan, &counts);
         if matches!(progress.phase, ReplayPhase::Canary | ReplayPhase::Running) {
             let wanted = wanted(&progress, &plan, &counts);
@@ -52,6 +55,7 @@ impl Replaying {
             }
         }
         ctx.save_state(&progress).await?;
+        progress.counted.tell_since(before);
         match progress.phase {
             ReplayPhase::Canary | ReplayPhase::Running | ReplayPhase::Finishing => {
                 // What the step took is part of its second.
@@ -59,19 +63,30 @@ impl Replaying {
                 Ok(Done::RescheduleIn(STEP.saturating_sub(took)))
             }
             ReplayPhase::Done | ReplayPhase::Stopped | ReplayPhase::Cancelled => {
+                if counts.live > 0 {
+                    self.leave_rest(id).await?;
+                }
+                let reckoned = Reckoned::of(plan.total, progress.phase, &counts, progress.skipped);
                 tracing::info!(
                     event = "replay.ended",
                     replay = %id,
                     workload = %plan.workload,
                     phase = progress.phase.as_str(),
-                    complete = progress.complete,
-                    failed = progress.failed,
-                    skipped = progress.skipped.total(),
+                    complete = counts.complete,
+                    failed = counts.failed,
+                    skipped = reckoned.skipped.total(),
                     "a replay ended"
                 );
                 Ok(Done::Complete)
             }
         }
+    }
+
+    /// It ends before its jobs: somebody else counts on. Said again after a crash it is the same job.
+    async fn leave_rest(&self, id: ReplayId) -> Result<(), Failure> {
+        let job = rest::job(id).map_err(|error| Failure::new(Code::SystemInternal, error))?;
+        self.store.enqueue(Enqueue::jobs(vec![job])).await?;
+        Ok(())
     }
 
     /// Starts the next letters, page by page until there are as many as wanted.
@@ -115,7 +130,7 @@ impl Replaying {
             stream::iter(sources).buffered(AT_ONCE).map(|source| source.is_ok()).collect().await;
         progress.skipped.gone += there.iter().filter(|there| !**there).count() as u64;
         let jobs = found.iter().zip(there).filter_map(|(job, there)| there.then_some(*job)).collect();
-        for acted in self.store.retry(jobs, RetryBy { replay: Some(id) }).await? {
+        for acted in self.store.retry(jobs, RetryBy { replay: Some(id), upto: Some(plan.upto) }).await? {
             match acted {
                 Acted::Done => {}
                 Acted::Duplicate(_) => progress.skipped.duplicate += 1,
@@ -137,26 +152,27 @@ impl Handler for Replaying {
     }
 }
 
-/// How many letters may be taken in this step.
+/// How many letters may be taken in this step. One of the canary that says nothing, because it could not be started or was cancelled, makes way
+/// for another.
 fn wanted(progress: &Progress, plan: &Plan, counts: &ReplayCounts) -> usize {
-    let taken = counts.live + counts.ended() + counts.cancelled;
     let left = match progress.phase {
-        ReplayPhase::Canary => u64::from(plan.canary).saturating_sub(taken + progress.skipped.total()),
+        ReplayPhase::Canary => u64::from(plan.canary).saturating_sub(counts.live + counts.ended()),
         _ => u64::MAX,
     };
     usize::try_from(left.min(u64::from(plan.rate))).unwrap_or(usize::MAX)
 }
 
-/// Moves on, as far as what has ended allows.
+/// Moves on, as far as what has ended allows: what still waits or runs is no success and no failure.
 fn step(progress: &mut Progress, plan: &Plan, counts: &ReplayCounts) {
-    let taken = counts.live + counts.ended() + counts.cancelled;
-    let tried = progress.phase == ReplayPhase::Canary
-        && counts.live == 0
-        && taken + progress.skipped.total() >= u64::from(plan.canary);
-    let judge =
-        tried || counts.ended() >= ENOUGH || (progress.phase == ReplayPhase::Finishing && counts.live == 0);
-    let share = counts.failed as f64 / counts.ended().max(1) as f64;
-    if judge && counts.failed > 0 && share > plan.stop_share && progress.phase != ReplayPhase::Finishing {
+    let canary = u64::from(plan.canary);
+    let too_many = |of: u64| counts.failed > 0 && counts.failed as f64 / of.max(1) as f64 > plan.stop_share;
+    let stops = match progress.phase {
+        // Of the whole canary: before all of a large one has ended only what the others cannot change any more is an answer.
+        ReplayPhase::Canary => counts.ended() >= canary.min(ENOUGH) && too_many(canary),
+        ReplayPhase::Running => counts.ended() >= ENOUGH && too_many(counts.ended()),
+        ReplayPhase::Finishing | ReplayPhase::Done | ReplayPhase::Stopped | ReplayPhase::Cancelled => false,
+    };
+    if stops {
         progress.phase = ReplayPhase::Stopped;
         tracing::warn!(
             event = "replay.stopped",
@@ -165,21 +181,9 @@ fn step(progress: &mut Progress, plan: &Plan, counts: &ReplayCounts) {
             ended = counts.ended(),
             "a replay stops: too many of its jobs failed again"
         );
-    } else if tried {
+    } else if progress.phase == ReplayPhase::Canary && counts.live == 0 && counts.ended() >= canary {
         progress.phase = ReplayPhase::Running;
     } else if progress.phase == ReplayPhase::Finishing && counts.live == 0 {
         progress.phase = ReplayPhase::Done;
     }
-}
-
-/// Adds what has ended since the last step to the metrics.
-fn count(progress: &mut Progress, counts: &ReplayCounts) {
-    let more = |outcome: &'static str, before: &mut u64, now: u64| {
-        let new = now.saturating_sub(*before);
-        metrics::counter!("redrive_replay_jobs_total", "outcome" => outcome).increment(new);
-        *before = now.max(*before);
-    };
-    more("complete", &mut progress.complete, counts.complete);
-    more("failed", &mut progress.failed, counts.failed);
-    more("cancelled", &mut progress.cancelled, counts.cancelled);
 }

@@ -46,10 +46,11 @@ pub struct ReplayFilter {
 }
 
 impl ReplayFilter {
-    /// The open letters that are meant.
-    pub(super) fn dead(&self, workload: &WorkloadName, upto: Option<Offset>) -> DeadFilter {
+    /// The open letters that are meant, of a kind of job or of all.
+    #[must_use]
+    pub fn dead(&self, workload: Option<&WorkloadName>, upto: Option<Offset>) -> DeadFilter {
         DeadFilter {
-            workload: Some(workload.clone()),
+            workload: workload.cloned(),
             code: self.code,
             group: self.group.clone(),
             owner: self.owner.clone(),
@@ -135,6 +136,6 @@ impl Plan {
 
     /// The letters that are left, oldest first.
     pub(super) fn letters(&self) -> DeadFilter {
-        DeadFilter { oldest_first: true, ..self.filter.dead(&self.workload, Some(self.upto)) }
+        DeadFilter { oldest_first: true, ..self.filter.dead(Some(&self.workload), Some(self.upto)) }
     }
 }

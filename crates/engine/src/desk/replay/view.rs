@@ -5,7 +5,9 @@ use redrive_model::{Code, JobId, ReplayId, State, Timestamp, WorkloadName};
 use redrive_store::{JobFilter, JobRow, Page, PageRequest, Payload, ReplayCounts};
 use serde::{Deserialize, Serialize};
 
+use super::counted::Counted;
 use super::plan::{Plan, ReplayFilter};
+use super::rest::{self, Rest};
 use super::{PREFIX, replays_of};
 use crate::{Engine, EngineError, Result};
 
@@ -70,9 +72,38 @@ pub(super) struct Progress {
     pub(super) cursor: Option<String>,
     pub(super) skipped: Skipped,
     /// What has been counted in metrics, and the counts at the end.
-    pub(super) complete: u64,
-    pub(super) failed: u64,
-    pub(super) cancelled: u64,
+    #[serde(flatten)]
+    pub(super) counted: Counted,
+}
+
+impl Progress {
+    /// As it was saved; what it begins with where nothing was.
+    pub(super) fn read(state: Option<&[u8]>) -> Self {
+        state.and_then(|state| serde_json::from_slice(state).ok()).unwrap_or_default()
+    }
+}
+
+/// Each letter that matched is in one number: started, skipped, or neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reckoned {
+    pub(super) skipped: Skipped,
+    pub(super) left: u64,
+}
+
+impl Reckoned {
+    /// A letter that somebody closed before its turn is among no letters that are read: it is what is missing when all have been read.
+    pub(super) fn of(total: u64, phase: ReplayPhase, counts: &ReplayCounts, skipped: Skipped) -> Self {
+        let started = counts.live + counts.ended() + counts.cancelled;
+        match phase {
+            ReplayPhase::Finishing | ReplayPhase::Done => {
+                let changed = total.saturating_sub(started + skipped.duplicate + skipped.gone);
+                Self { skipped: Skipped { changed, ..skipped }, left: 0 }
+            }
+            ReplayPhase::Canary | ReplayPhase::Running | ReplayPhase::Stopped | ReplayPhase::Cancelled => {
+                Self { skipped, left: total.saturating_sub(started + skipped.total()) }
+            }
+        }
+    }
 }
 
 /// A replay.
@@ -92,6 +123,8 @@ pub struct Replay {
     pub counts: ReplayCounts,
     /// What could not be started again.
     pub skipped: Skipped,
+    /// Neither started nor skipped: to come, or left where it was because the replay ended before.
+    pub left: u64,
     /// Where it is.
     pub phase: ReplayPhase,
     /// A person has paused it.
@@ -159,21 +192,22 @@ impl Engine {
     async fn views(&self, rows: Vec<JobRow>) -> Result<Vec<Replay>> {
         let paused = self.store().paused().await?;
         let payloads = self.store().payloads(rows.iter().map(|row| row.id).collect()).await?;
+        let rests = rows.iter().map(|row| rest::id(replay_of(row))).collect::<Result<_>>()?;
+        let rests = self.store().payloads(rests).await?;
         let mut views = Vec::with_capacity(rows.len());
-        for (row, payload) in rows.into_iter().zip(payloads) {
+        for ((row, payload), rest) in rows.into_iter().zip(payloads).zip(rests) {
             // One that retention has just removed is none.
             let Some(payload) = payload else { continue };
             let is_paused = paused.iter().any(|name| name.is_empty() || *name == *row.workload.as_str());
-            views.push(self.told(row, &payload, is_paused).await?);
+            views.push(self.told(row, &payload, rest.map(Rest::read), is_paused).await?);
         }
         Ok(views)
     }
 
-    async fn told(&self, row: JobRow, payload: &Payload, paused: bool) -> Result<Replay> {
-        let id = ReplayId::from_uuid(row.id.as_uuid());
+    async fn told(&self, row: JobRow, payload: &Payload, rest: Option<Rest>, paused: bool) -> Result<Replay> {
+        let id = replay_of(&row);
         let plan: Plan = serde_json::from_slice(&payload.input).map_err(|_| unreadable(&row))?;
-        let state = payload.state.as_deref().map(serde_json::from_slice::<Progress>);
-        let progress = state.and_then(std::result::Result::ok).unwrap_or_default();
+        let progress = Progress::read(payload.state.as_deref());
         let ended = row.state.is_terminal();
         let phase = match progress.phase {
             _ if row.state == State::Cancelled => ReplayPhase::Cancelled,
@@ -181,17 +215,16 @@ impl Engine {
             ReplayPhase::Done | ReplayPhase::Stopped if !ended => ReplayPhase::Finishing,
             phase => phase,
         };
-        // Its jobs may belong to another replay by now: what it was at its end is what counts.
-        let counts = if ended && row.state != State::Cancelled {
-            ReplayCounts {
-                live: 0,
-                complete: progress.complete,
-                failed: progress.failed,
-                cancelled: progress.cancelled,
+        let counts = match rest {
+            Some(Rest { counted, over: true }) => counted.with(0),
+            None if ended && row.state != State::Cancelled => progress.counted.with(0),
+            rest => {
+                let now = self.store().replay_counts(id).await?;
+                let counted = rest.unwrap_or_default().counted;
+                counted.and(&progress.counted.with(0)).and(&now).with(now.live)
             }
-        } else {
-            self.store().replay_counts(id).await?
         };
+        let Reckoned { skipped, left } = Reckoned::of(plan.total, progress.phase, &counts, progress.skipped);
         Ok(Replay {
             id,
             name: plan.name,
@@ -199,7 +232,8 @@ impl Engine {
             filter: plan.filter,
             total: plan.total,
             counts,
-            skipped: progress.skipped,
+            skipped,
+            left,
             phase,
             paused: paused && !ended,
             canary: plan.canary,
@@ -211,6 +245,10 @@ impl Engine {
             finished_at: row.finished_at,
         })
     }
+}
+
+fn replay_of(row: &JobRow) -> ReplayId {
+    ReplayId::from_uuid(row.id.as_uuid())
 }
 
 fn unreadable(row: &JobRow) -> EngineError {

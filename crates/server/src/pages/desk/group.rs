@@ -6,19 +6,20 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use redrive_api::{Group, NewReplay, ReplayFilter};
-use redrive_model::Code;
+use redrive_api::{DiscardLetters, Group, NewReplay, ReplayFilter};
 use redrive_model::fingerprint::Fingerprint;
 use redrive_model::group::GroupState;
-use redrive_store::{DeadFilter, DeadRow, DeadState, Page, PageRequest};
+use redrive_model::{Code, Offset};
+use redrive_store::{DeadFilter, DeadRow, DeadState, Matching, Page, PageRequest};
+use serde::Deserialize;
 
 use super::super::layout::{Place, Shell, exactly};
 use super::super::viewer::Viewer;
-use super::super::words::{number, time};
+use super::super::words::{count, number, time};
 use super::replaying::{Typed, dialog};
-use super::{Pressed, groups as words, letters, why};
+use super::{Pressed, groups as words, letters, reason, why};
 use crate::app::App;
-use crate::desk::{groups, replays};
+use crate::desk::{bulk, discards, groups, replays};
 use crate::operator::Operator;
 use crate::query;
 use crate::refusal::Refusal;
@@ -83,6 +84,33 @@ pub(in crate::pages) async fn replay(
     }
 }
 
+/// What the form that discards all says: no more than the person was told.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::pages) struct Discarding {
+    upto: String,
+    reason: String,
+}
+
+/// Discards all that was counted, and shows what is left.
+pub(in crate::pages) async fn discard(
+    State(app): State<App>,
+    operator: Operator,
+    group: Named,
+    form: Result<Form<Discarding>, FormRejection>,
+) -> Result<Response, Refusal> {
+    let (group, typed) = (groups::named(group)?, super::read(form)?);
+    let group = groups::look(&app, operator, &group).await?.fingerprint;
+    let asked = DiscardLetters {
+        filter: ReplayFilter { group: Some(group.clone()), ..ReplayFilter::default() },
+        upto: Some(typed.upto.parse().map_err(|_| super::odd())?),
+        reason: query::given(Some(typed.reason)),
+        ..DiscardLetters::default()
+    };
+    discards::discarded(&app, operator, asked).await?;
+    Ok(Redirect::to(&format!("/dead/{group}")).into_response())
+}
+
 async fn show(
     app: &App,
     operator: Operator,
@@ -113,9 +141,32 @@ async fn show(
             div { dt { "An example" } dd { a href={ "/jobs/" (group.sample_job_id) } { "The newest job" } } }
         }
         (dialog(&format!("/dead/{named}/replay"), &[], &waiting, typed, flaw))
+        (discard_all(named, &waiting))
         (letters::section(named, waiting.count, &letters))
     };
     Ok(Shell::new(what, Viewer::operator(app)).at(Place::Dead).page(&body))
+}
+
+/// Asks once more, with the count. How far what was counted goes is kept unseen: what dies meanwhile stays.
+fn discard_all(group: &Fingerprint, waiting: &Matching<Offset>) -> Markup {
+    let Some(upto) = waiting.newest else { return html! {} };
+    let (most, jobs) = (waiting.count.min(bulk::MOST), count(waiting.count.min(bulk::MOST), "job", "jobs"));
+    html! {
+        section #discard aria-label="Discard" {
+            details.because {
+                summary { "Discard all …" }
+                form.add method="post" action={ "/dead/" (group) "/discard" } {
+                    input type="hidden" name="upto" value=(upto.0);
+                    p.fine {
+                        "They leave the dead letters and are not run again by a replay."
+                        @if waiting.count > most { " The oldest " (number(most)) " of " (number(waiting.count)) " are discarded at once." }
+                    }
+                    (reason("discard-reason", ""))
+                    button { "Yes, discard " (jobs) }
+                }
+            }
+        }
+    }
 }
 
 fn acts(group: &Group) -> Markup {

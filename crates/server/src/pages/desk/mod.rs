@@ -16,7 +16,7 @@ mod turns;
 mod workers;
 
 pub(super) use breakers::{change as change_breaker, page as breakers};
-pub(super) use group::{change as change_group, page as group, replay};
+pub(super) use group::{change as change_group, discard, page as group, replay};
 pub(super) use groups::page as groups;
 pub(super) use letters::change as change_letter;
 pub(super) use many::{

@@ -74,8 +74,9 @@ pub(super) fn dialog(
     html! {
         section #replay aria-label="Replay" {
             h2 { "Replay" }
-            @if waiting.count == 0 && flaw.is_none() {
+            @if waiting.count == 0 {
                 p.fine { "Nothing waits: there is nothing to replay." }
+                @if let Some(flaw) = flaw { (not_started(flaw)) }
             } @else {
                 p.fine { "A few are tried first; when they end well the rest follows. It stops by itself when too many fail again." }
                 form.add method="post" action=(action) {
@@ -86,9 +87,13 @@ pub(super) fn dialog(
                     (field("stop", "Stop when so many % fail again", &typed.stop, "100"))
                     (reason("reason", &typed.reason))
                     button { "Replay " (number(waiting.count)) @if waiting.count == 1 { " job" } @else { " jobs" } }
-                    @if let Some(flaw) = flaw { p.why role="alert" { "Nothing was started: " (flaw) } }
+                    @if let Some(flaw) = flaw { (not_started(flaw)) }
                 }
             }
         }
     }
+}
+
+fn not_started(flaw: &str) -> Markup {
+    html! { p.why role="alert" { "Nothing was started: " (flaw) } }
 }

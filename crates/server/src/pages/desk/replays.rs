@@ -107,6 +107,7 @@ pub(in crate::pages) async fn one(
                 @for (n, why) in [(skipped.duplicate, "Done by another job"), (skipped.gone, "Source is gone"), (skipped.changed, "Acted on by others")] {
                     @if n > 0 { div { dt { (why) } dd { (number(n)) } } }
                 }
+                @if replay.left > 0 { div { dt { @if live.is_some() { "To come" } @else { "Not started" } } dd { (number(replay.left)) } } }
                 div { dt { "Tried first" } dd { (number(u64::from(replay.canary))) } }
                 div { dt { "Then per second" } dd { (replay.rate_per_sec) } }
                 div { dt { "Stops at" } dd { (format!("{:.0}", replay.stop_at_failure_share * 100.0)) " % that fail again" } }

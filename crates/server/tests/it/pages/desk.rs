@@ -5,7 +5,8 @@ use redrive_engine::model::State;
 use super::reader::{BROWSER, Page, SCRIPT, press, visit};
 use crate::client::Client;
 use crate::desk::refused;
-use crate::world::{World, eventually};
+use crate::gateway::Mood;
+use crate::world::{World, eventually, pdf};
 
 /// The address of the only cause.
 async fn cause(operator: &mut Client) -> String {
@@ -48,6 +49,44 @@ async fn from_the_cause_to_a_replay_that_is_done() {
     assert_eq!(page.text("#replay p"), "Nothing waits: there is nothing to replay.");
     let trail = visit(&mut operator, "/audit").await;
     assert!(trail.text("tbody").contains("mended"), "{}", trail.answer.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_of_a_cause_is_discarded_by_a_form_that_asks_once_more() {
+    let (world, mut operator) = refused(3).await;
+    let cause = cause(&mut operator).await;
+    let page = visit(&mut operator, &cause).await;
+    assert_eq!(page.text("#discard summary"), "Discard all …");
+    assert_eq!(page.text("#discard button"), "Yes, discard 3 jobs");
+    let upto = page.one("#discard input[name=upto]").attr("value").unwrap().to_owned();
+    // One more dies after the person was told of three.
+    world.gateway.mood(Mood::Refuses);
+    world.converted(&mut world.client(), "later.pdf", &pdf(9)).await;
+    let fields = format!("upto={upto}&reason=nobody+wants+them");
+    let done = press(&mut operator, &format!("{cause}/discard"), &fields).await;
+    assert_eq!((done.status, done.header("location")), (303, Some(cause.as_str())), "{}", done.text());
+    let page = visit(&mut operator, &cause).await;
+    assert_eq!(page.text("#discard button"), "Yes, discard 1 job");
+    assert!(visit(&mut operator, "/audit").await.text("tbody").contains("nobody wants them"));
+    assert_eq!(press(&mut operator, &format!("{cause}/discard"), "reason=x").await.status, 400, "how many?");
+    let upto = page.one("#discard input[name=upto]").attr("value").unwrap();
+    press(&mut operator, &format!("{cause}/discard"), &format!("upto={upto}")).await;
+    assert!(visit(&mut operator, &cause).await.all("#discard").is_empty(), "nothing is left");
+}
+
+/// The form was open while the last of them was started again elsewhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_of_nothing_is_told_and_its_form_is_not_offered_again() {
+    let (_world, mut operator) = refused(1).await;
+    let cause = cause(&mut operator).await;
+    let offset = operator.get("/api/dead-letters").await.json()["dead_letters"][0]["offset"].clone();
+    assert_eq!(operator.post(&format!("/api/dead-letters/{offset}/discard")).await.status, 200);
+    let answer = press(&mut operator, &format!("{cause}/replay"), "canary=3&rate=5&stop=20").await;
+    assert_eq!(answer.status, 404, "{}", answer.text());
+    let page = Page::read(answer);
+    assert!(page.all("#replay form").is_empty(), "{}", page.text("#replay"));
+    assert_eq!(page.text("#replay p.fine"), "Nothing waits: there is nothing to replay.");
+    assert_eq!(page.text("#replay [role=alert]"), "Nothing was started: No open dead letter matches.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,1 @@
+SELECT 1 FROM dead_letters WHERE job = ?1 AND state = 'open' AND seq <= ?2
