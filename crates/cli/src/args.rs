@@ -5,11 +5,13 @@ mod desk;
 mod digest;
 mod intake;
 mod tokens;
+mod when;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
 
 pub(crate) use dead::{Dead, DiscardDead, Form, ReplayDead, WhichDead, WhichOpen};
 pub(crate) use desk::{Acted, Breakers, Groups, Replays, Simulate, Workers};
@@ -193,9 +195,9 @@ pub(crate) enum Jobs {
         /// Only with this text in the file name
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
-        /// Only created at or after this instant, for example 2026-01-31T08:00:00Z
-        #[arg(long, value_name = "INSTANT")]
-        since: Option<String>,
+        /// Only created since this instant, or within so long: 2026-01-31T08:00:00Z, 2026-01-31, 7d, 12h
+        #[arg(long, value_name = "WHEN", value_parser = when::past)]
+        since: Option<Timestamp>,
         /// Only of this workload: convert, fetch
         #[arg(long, value_name = "NAME")]
         workload: Option<String>,
@@ -212,7 +214,7 @@ pub(crate) enum Jobs {
         #[arg(long)]
         members: bool,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = when::rows)]
         limit: usize,
         /// Print one JSON object per job
         #[arg(long)]
@@ -272,9 +274,9 @@ pub(crate) struct CancelJobs {
     /// Only with this text in the file name
     #[arg(long, value_name = "TEXT", requires = "workload")]
     pub(crate) search: Option<String>,
-    /// Only created at or after this instant, for example 2026-01-31T08:00:00Z
-    #[arg(long, value_name = "INSTANT", requires = "workload")]
-    pub(crate) since: Option<String>,
+    /// Only created since this instant, or within so long: 2026-01-31T08:00:00Z, 2026-01-31, 7d, 12h
+    #[arg(long, value_name = "WHEN", value_parser = when::past, requires = "workload")]
+    pub(crate) since: Option<Timestamp>,
     /// Only the members of this batch
     #[arg(long, value_name = "ID", requires = "workload")]
     pub(crate) batch: Option<String>,

@@ -81,9 +81,8 @@ impl Stop {
     }
 
     /// Says why, in one line on stderr.
-    #[expect(clippy::print_stderr, reason = "a command's messages go to stderr")]
     pub(crate) fn report(self) -> ExitCode {
-        eprintln!("redrive: {}", self.message);
+        crate::say::note(&self.message);
         self.exit.into()
     }
 }

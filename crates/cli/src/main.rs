@@ -1,5 +1,6 @@
 //! The `redrive` command: the only place where settings are read and concrete things meet.
 
+mod absence;
 mod args;
 mod bench;
 mod builtin;

@@ -1,6 +1,6 @@
 //! Answers on stdout, messages on stderr. A reader that has seen enough (`| head`) ends the command and is no failure.
 
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{self, ErrorKind, Write, stderr, stdout};
 
 use redrive_model::text::one_line_chars;
 use serde::Serialize;
@@ -9,7 +9,12 @@ use crate::exit::{Exit, Stop};
 
 /// One line of the answer.
 pub(crate) fn line(text: &str) -> Result<(), Stop> {
-    match writeln!(stdout(), "{text}") {
+    sent(writeln!(stdout(), "{text}"))
+}
+
+/// What became of a part of the answer.
+pub(crate) fn sent(written: io::Result<()>) -> Result<(), Stop> {
+    match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         written => Ok(written?),
     }
@@ -34,10 +39,20 @@ pub(crate) fn facts(facts: &[(&str, Option<String>)]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A message.
-#[expect(clippy::print_stderr, reason = "a command's messages go to stderr")]
+/// Words of a server about itself. Whoever reads only the first of them does not end it.
+pub(crate) fn hello(text: &str) {
+    let _ = writeln!(stdout(), "{text}");
+}
+
+/// Bytes of the answer, as they are.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Stop> {
+    let mut stdout = stdout().lock();
+    sent(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+/// A message. That nobody reads it changes nothing.
 pub(crate) fn note(text: &str) {
-    eprintln!("redrive: {text}");
+    let _ = writeln!(stderr(), "redrive: {text}");
 }
 
 /// One line of the answer, as a JSON object.

@@ -42,20 +42,15 @@ pub(crate) fn code(value: Option<String>) -> Result<Option<Code>, Refusal> {
     given(value).map(code).transpose()
 }
 
-/// An instant.
-pub(crate) fn instant(name: &str, value: Option<String>) -> Result<Option<Timestamp>, Refusal> {
-    let instant =
-        |text: String| text.parse::<Timestamp>().map_err(|_| Refusal::field(name, "is no RFC 3339 instant"));
-    given(value).map(instant).transpose()
-}
-
 /// An instant, or the beginning of a day in UTC.
-pub(crate) fn day_or_instant(name: &str, value: Option<String>) -> Result<Option<Timestamp>, Refusal> {
-    let day = given(value.clone()).filter(|text| text.len() == "2026-01-31".len());
-    match day {
-        Some(day) => instant(name, Some(format!("{day}T00:00:00Z"))),
-        None => instant(name, value),
-    }
+pub(crate) fn instant(name: &str, value: Option<String>) -> Result<Option<Timestamp>, Refusal> {
+    let instant = |text: String| {
+        let is_day = text.len() == "2026-01-31".len();
+        let text = if is_day { format!("{text}T00:00:00Z") } else { text };
+        let wrong = "is no RFC 3339 instant, such as 2026-01-31T08:00:00Z, and no day";
+        text.parse::<Timestamp>().map_err(|_| Refusal::field(name, wrong))
+    };
+    given(value).map(instant).transpose()
 }
 
 /// Yes or no; no unless said.
@@ -122,6 +117,20 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instant_may_be_a_day_and_rubbish_names_its_field() {
+        let at = |text: &str| instant("until", Some(text.to_owned()));
+        assert_eq!(at("2026-01-31").unwrap(), "2026-01-31T00:00:00Z".parse().ok());
+        assert_eq!(at("2026-01-31T09:00:00+01:00").unwrap(), "2026-01-31T08:00:00Z".parse().ok());
+        assert_eq!(at("").unwrap(), None);
+        for rubbish in ["yesterday", "7d", "2026-02-30", "-1", "99999-01-01T00:00:00Z", "2026-01-31T08:00:00"]
+        {
+            let refusal = at(rubbish).unwrap_err();
+            assert_eq!(refusal.code(), "VALIDATION_INVALID_FIELD", "{rubbish}");
+            assert!(refusal.problem().detail.starts_with("until: "), "{refusal:?}");
+        }
+    }
 
     #[test]
     fn pages_of_what_is_in_memory_give_each_row_once_in_order() {

@@ -15,6 +15,8 @@ const SILENCE: Duration = Duration::from_secs(60);
 pub struct Events {
     response: Response,
     waiting: Vec<u8>,
+    position: Option<i64>,
+    resets: u32,
 }
 
 impl Client {
@@ -24,7 +26,8 @@ impl Client {
         if let Some(after) = after {
             request = request.header("Last-Event-ID", after);
         }
-        Ok(Events { response: self.send(request).await?, waiting: Vec::new() })
+        let response = self.send(request).await?;
+        Ok(Events { response, waiting: Vec::new(), position: None, resets: 0 })
     }
 }
 
@@ -33,6 +36,9 @@ impl Events {
     pub async fn next(&mut self) -> Result<Option<Event>> {
         loop {
             while let Some(message) = self.message() {
+                let id = message.lines().find_map(|line| line.strip_prefix("id:")?.trim().parse().ok());
+                self.position = id.or(self.position);
+                self.resets += u32::from(message.lines().any(|line| line == "event: reset"));
                 if let Some(event) = parse(&message) {
                     return Ok(Some(event));
                 }
@@ -44,6 +50,18 @@ impl Events {
                 Err(_) => return Err(ClientError::Unreachable("the event stream is silent".to_owned())),
             }
         }
+    }
+
+    /// From behind which event to go on, as far as the server has said.
+    #[must_use]
+    pub const fn position(&self) -> Option<i64> {
+        self.position
+    }
+
+    /// How often the server said that more was missed than it can tell.
+    #[must_use]
+    pub const fn resets(&self) -> u32 {
+        self.resets
     }
 
     /// The next whole message of the stream.

@@ -177,7 +177,9 @@ impl Client {
     fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
+            // A URL has no such segments: it would be another one.
+            let typed = path.iter().map(|part| if matches!(*part, "." | ".." | "") { "\0" } else { part });
+            segments.pop_if_empty().extend(typed);
         }
         let mut headers = HeaderMap::new();
         if let Some(bearer) = &self.bearer {
@@ -241,4 +243,25 @@ async fn body(mut response: Response) -> Result<Vec<u8>> {
         }
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_typed_stays_a_segment_of_its_own() {
+        let client = Client::new("http://127.0.0.1:1/below/".parse().unwrap(), None).unwrap();
+        let path = |typed: &str| {
+            let request = client.request(Method::POST, &["api", "jobs", typed, "cancel"]).build().unwrap();
+            request.url().path().to_owned()
+        };
+        assert_eq!(path("019a"), "/below/api/jobs/019a/cancel");
+        assert_eq!(path("a/../b?c#d"), "/below/api/jobs/a%2F..%2Fb%3Fc%23d/cancel");
+        // `/api/jobs/cancel` is something else altogether.
+        for nothing in ["", ".", ".."] {
+            assert_eq!(path(nothing), "/below/api/jobs/%00/cancel", "{nothing:?}");
+        }
+        assert_eq!(path("%2e%2e"), "/below/api/jobs/%252e%252e/cancel");
+    }
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand, ValueEnum};
+use jiff::Timestamp;
 
+use super::when;
 use crate::settings::Flags;
 use crate::settings::table::CLIENT;
 
@@ -15,7 +17,7 @@ pub(crate) enum Dead {
         #[command(flatten)]
         which: WhichDead,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = when::rows)]
         limit: usize,
         /// Print one JSON object per dead letter
         #[arg(long)]
@@ -79,12 +81,12 @@ pub(crate) struct WhichDead {
     /// Only of this owner
     #[arg(long)]
     pub(crate) owner: Option<String>,
-    /// Only those that died at or after this instant, for example 2026-01-31T08:00:00Z
-    #[arg(long, value_name = "INSTANT")]
-    pub(crate) since: Option<String>,
-    /// Only those that died before this instant
-    #[arg(long, value_name = "INSTANT")]
-    pub(crate) until: Option<String>,
+    /// Only those that died since this instant, or within so long: 2026-01-31T08:00:00Z, 2026-01-31, 7d, 12h
+    #[arg(long, value_name = "WHEN", value_parser = when::past)]
+    pub(crate) since: Option<Timestamp>,
+    /// Only those that died before this instant, or so long ago
+    #[arg(long, value_name = "WHEN", value_parser = when::past)]
+    pub(crate) until: Option<Timestamp>,
     /// Only in this state: open, replayed, discarded [default: open]
     #[arg(long)]
     pub(crate) state: Option<String>,
@@ -189,19 +191,19 @@ pub(crate) struct WhichOpen {
     /// Only with this text in the message or the label
     #[arg(long, value_name = "TEXT", help_heading = "Which of them")]
     pub(crate) search: Option<String>,
-    /// Only those that died at or after this instant, for example 2026-01-31T08:00:00Z
-    #[arg(long, value_name = "INSTANT", help_heading = "Which of them")]
-    pub(crate) since: Option<String>,
-    /// Only those that died before this instant
-    #[arg(long, value_name = "INSTANT", help_heading = "Which of them")]
-    pub(crate) until: Option<String>,
+    /// Only those that died since this instant, or within so long: 2026-01-31T08:00:00Z, 2026-01-31, 7d, 12h
+    #[arg(long, value_name = "WHEN", value_parser = when::past, help_heading = "Which of them")]
+    pub(crate) since: Option<Timestamp>,
+    /// Only those that died before this instant, or so long ago
+    #[arg(long, value_name = "WHEN", value_parser = when::past, help_heading = "Which of them")]
+    pub(crate) until: Option<Timestamp>,
 }
 
 impl WhichOpen {
     /// Nothing was said, not even that all are meant.
     pub(crate) fn is_unsaid(&self) -> bool {
         let Self { all, code, group, workload, owner, target, search, since, until } = self;
-        let words = [code, group, workload, owner, target, search, since, until];
-        !all && words.into_iter().all(Option::is_none)
+        let words = [code, group, workload, owner, target, search];
+        !all && words.into_iter().all(Option::is_none) && since.or(*until).is_none()
     }
 }

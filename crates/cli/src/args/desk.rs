@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand};
+use jiff::Timestamp;
 
+use super::when;
 use crate::settings::Flags;
 use crate::settings::table::CLIENT;
 
@@ -48,7 +50,7 @@ pub(crate) enum Groups {
         #[arg(long, value_name = "NAME")]
         workload: Option<String>,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = when::rows)]
         limit: usize,
         /// Print one JSON object per group
         #[arg(long)]
@@ -84,7 +86,7 @@ pub(crate) enum Replays {
         #[arg(long, value_name = "NAME")]
         workload: Option<String>,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = when::rows)]
         limit: usize,
         /// Print one JSON object per replay
         #[arg(long)]
@@ -130,7 +132,7 @@ pub(crate) enum Breakers {
         #[arg(value_name = "TARGET")]
         target: Option<String>,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = when::rows)]
         limit: usize,
         /// Print one JSON object per turn
         #[arg(long)]
@@ -144,8 +146,8 @@ pub(crate) enum Breakers {
         #[arg(required = true, value_name = "TARGET")]
         targets: Vec<String>,
         /// Until this instant, or for so long: 2026-01-31T08:00:00Z, 30m, 2h [default: until they are released]
-        #[arg(long, value_name = "WHEN")]
-        until: Option<String>,
+        #[arg(long, value_name = "WHEN", value_parser = when::coming)]
+        until: Option<Timestamp>,
         /// Why, for the audit trail and for whoever wonders
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
@@ -223,9 +225,9 @@ pub(crate) struct Simulate {
     /// Whose jobs
     #[arg(long, value_name = "NAME", default_value = "convert")]
     pub(crate) workload: String,
-    /// Jobs that were created since this instant, or within so long: 2026-01-31T08:00:00Z, 7d, 12h
-    #[arg(long, value_name = "WHEN", default_value = "7d")]
-    pub(crate) since: String,
+    /// Jobs that were created since this instant, or within so long: 2026-01-31T08:00:00Z, 2026-01-31, 7d, 12h
+    #[arg(long, value_name = "WHEN", value_parser = when::past, default_value = "7d")]
+    pub(crate) since: Timestamp,
     /// Print the API's JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 
+use super::when;
 use crate::settings::Flags;
 use crate::settings::table::CLIENT;
 
@@ -33,7 +34,7 @@ pub(crate) enum Digest {
     /// List how digests went, newest first: sent, tried again, given up
     Deliveries {
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = when::rows)]
         limit: usize,
         /// Print one JSON object per delivery
         #[arg(long)]

@@ -1,7 +1,9 @@
 //! What can be done with operators' tokens. A token itself is never an argument: other people of the machine can read a command line.
 
 use clap::{Subcommand, ValueEnum};
+use jiff::Timestamp;
 
+use super::when;
 use crate::settings::Flags;
 use crate::settings::table::CLIENT;
 
@@ -25,8 +27,8 @@ pub(crate) enum Tokens {
         #[arg(long)]
         scope: Scope,
         /// When it stops to be good: an instant, or a time from now such as 30d [default: never]
-        #[arg(long, value_name = "WHEN")]
-        expires: Option<String>,
+        #[arg(long, value_name = "WHEN", value_parser = when::coming)]
+        expires: Option<Timestamp>,
         /// Print one JSON object with the token and what is known of it
         #[arg(long)]
         json: bool,

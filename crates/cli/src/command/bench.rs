@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::args::Bench;
 use crate::bench::{child, measure, summary};
 use crate::exit::{Exit, Stop};
+use crate::say;
 
-#[expect(clippy::print_stdout, reason = "the figures are the command's output")]
 pub(crate) fn run(args: &Bench) -> Result<(), Stop> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let failed = |error: anyhow::Error| Stop::new(Exit::Failed, format!("{error:#}"));
@@ -16,13 +16,13 @@ pub(crate) fn run(args: &Bench) -> Result<(), Stop> {
     let mut figures = Vec::new();
     let tell = |figure: crate::bench::Figure| {
         if args.json {
-            println!("{}", figure.json());
+            let _ = say::line(&figure.json());
         }
         figures.push(figure);
     };
     runtime.block_on(measure(args, tell)).map_err(failed)?;
     if !args.json {
-        print!("{}", summary(&figures));
+        say::bytes(summary(&figures).as_bytes())?;
     }
     Ok(())
 }

@@ -1,10 +1,8 @@
 //! `redrive breakers`: the targets that jobs depend on, held and let go.
 
 use redrive_api::{Because, BreakerDetail, BreakerTurn, HoldTarget, TurnQuery};
-use redrive_store::clock::{Clock, SystemClock};
 
 use super::asking::{ask, each, pages, part};
-use super::when;
 use crate::args::{Breakers, Shared};
 use crate::exit::Stop;
 use crate::say;
@@ -27,8 +25,7 @@ pub(crate) fn run(shared: &Shared, breakers: &Breakers) -> Result<(), Stop> {
             pages(*limit, page, |turn| told(turn, *json)).await
         }
         Breakers::Hold { targets, until, reason, json, .. } => {
-            let until = until.as_deref().map(|text| when::ahead("--until", text, SystemClock.now()));
-            let how = HoldTarget { until: until.transpose()?, reason: reason.clone() };
+            let how = HoldTarget { until: *until, reason: reason.clone() };
             each(targets, async |target| row(&client.hold(target, &how).await?, *json)).await
         }
         Breakers::Release { targets, reason, json, .. } => {

@@ -39,7 +39,7 @@ async fn many(client: &Client, asked: &CancelJobs) -> Result<(), Stop> {
         workload: asked.workload.clone(),
         status: (!asked.status.is_empty()).then(|| asked.status.join(",")),
         q: asked.search.clone(),
-        since: asked.since.clone(),
+        since: asked.since.map(|at| at.to_string()),
         batch: asked.batch.clone(),
     };
     let counted = client.count_waiting(&filter).await?;

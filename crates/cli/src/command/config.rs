@@ -48,7 +48,6 @@ fn show(values: &Values, json: bool) -> Result<(), Stop> {
 }
 
 /// The settings with what somebody changed at run time, as far as there is a database that can be asked.
-#[expect(clippy::print_stderr, reason = "warnings are messages")]
 fn in_force(values: &Values) -> Result<SettingList, Stop> {
     let list = settings::listed(values);
     let Some(place) = settings::place(values).ok().filter(may_be_there) else { return Ok(list) };
@@ -60,9 +59,7 @@ fn in_force(values: &Values) -> Result<SettingList, Stop> {
     match runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await }) {
         Ok(Some(kept)) => Ok(kept),
         Ok(None) | Err(_) => {
-            eprintln!(
-                "redrive: warning: the database cannot be read: what was changed at run time is not shown"
-            );
+            say::note("warning: the database cannot be read: what was changed at run time is not shown");
             Ok(list)
         }
     }
@@ -76,10 +73,9 @@ fn may_be_there(place: &Place) -> bool {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "warnings are messages")]
 fn check(values: &Values) -> Result<(), Stop> {
     for warning in values.warnings() {
-        eprintln!("redrive: warning: {warning}");
+        say::note(&format!("warning: {warning}"));
     }
     values.check(Use::MAX)?;
     settings::place(values)?;

@@ -41,6 +41,7 @@ pub(crate) fn run(shared: &Shared, dead: &Dead) -> Result<(), Stop> {
 
 fn query(which: &WhichDead) -> DeadQuery {
     let WhichDead { code, workload, group, owner, since, until, state } = which.clone();
+    let (since, until) = (since.map(|at| at.to_string()), until.map(|at| at.to_string()));
     DeadQuery { code, workload, group, owner, since, until, state, limit: None, cursor: None }
 }
 
@@ -54,8 +55,8 @@ pub(super) fn filter(which: &WhichOpen) -> ReplayFilter {
         owner: owner.clone(),
         target: target.clone(),
         q: search.clone(),
-        since: since.clone(),
-        until: until.clone(),
+        since: since.map(|at| at.to_string()),
+        until: until.map(|at| at.to_string()),
         ..ReplayFilter::default()
     }
 }

@@ -43,13 +43,12 @@ pub(crate) fn run(shared: &Shared, digest: &Digest) -> Result<(), Stop> {
 }
 
 /// How many, as a message: what is told is data.
-#[expect(clippy::print_stderr, reason = "a command's messages go to stderr")]
 fn count(owners: usize, told: &str, mail: bool) {
     let how = if mail { "by mail" } else { "by files under reports/digest" };
     match owners {
-        0 => eprintln!("redrive: nothing changed since the last digest, so nothing is sent"),
-        1 => eprintln!("redrive: 1 owner, {told} {how}"),
-        many => eprintln!("redrive: {many} owners, {told} {how}"),
+        0 => say::note("nothing changed since the last digest, so nothing is sent"),
+        1 => say::note(&format!("1 owner, {told} {how}")),
+        many => say::note(&format!("{many} owners, {told} {how}")),
     }
 }
 

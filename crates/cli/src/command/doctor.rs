@@ -6,9 +6,8 @@ use crate::args::{Doctor, Shared};
 use crate::doctor::examine;
 use crate::exit::{Exit, Stop};
 use crate::logs::{self, Usual};
-use crate::settings;
+use crate::{say, settings};
 
-#[expect(clippy::print_stdout, reason = "the findings are the command's output")]
 pub(crate) fn run(shared: &Shared, flags: &Doctor) -> Result<(), Stop> {
     let values = settings::gather(shared, &flags.flags);
     logs::start(&values, Usual::Warn);
@@ -16,8 +15,8 @@ pub(crate) fn run(shared: &Shared, flags: &Doctor) -> Result<(), Stop> {
     let found = runtime.block_on(examine(&values));
     for finding in &found {
         match flags.json {
-            true => println!("{}", serde_json::to_string(finding).unwrap_or_default()),
-            false => println!("{}", finding),
+            true => say::json(finding)?,
+            false => say::line(&finding.to_string())?,
         }
     }
     match found.iter().filter(|finding| finding.level == FindingLevel::Bad).count() {

@@ -1,7 +1,5 @@
 //! `redrive fetch`: URLs to objects, through a server that runs, or on its own.
 
-use std::io::{Write, stderr};
-
 use redrive_api::client::{Client, ManifestShape};
 use redrive_blob::Location;
 use redrive_fetch::Format;
@@ -13,7 +11,7 @@ use crate::fetch::{Alone, Asked, Doer, Wish, end, follow, missing, report};
 use crate::logs::Usual;
 use crate::near_server::{self, Known};
 use crate::settings::{self, Fetching, Values};
-use crate::signals;
+use crate::{say, signals};
 
 pub(crate) fn run(shared: &Shared, args: &Fetch) -> Result<(), Stop> {
     let values = settings::read(shared, &args.flags, Usual::Reporting)?;
@@ -62,7 +60,7 @@ async fn here(values: &Values, args: &Fetch, mut stopped: watch::Receiver<bool>)
     let running = alone.start();
     let followed = follow(&mut alone.doer, args.json, None, &mut stopped, || None).await;
     if *stopped.borrow() {
-        writeln!(stderr(), "redrive: stopping after what has begun; once more stops at once")?;
+        say::note("stopping after what has begun; once more stops at once");
     }
     running.drain().await;
     followed?;

@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 use crate::args::{Gateway, Shared};
 use crate::exit::{Exit, Stop};
 use crate::logs::Usual;
-use crate::settings;
 use crate::signals::told_to_stop;
+use crate::{say, settings};
 
 pub(crate) fn run(shared: &Shared, flags: &Gateway) -> Result<(), Stop> {
     let values = settings::read(shared, &flags.flags, Usual::Info)?;
@@ -19,12 +19,11 @@ pub(crate) fn run(shared: &Shared, flags: &Gateway) -> Result<(), Stop> {
     runtime.block_on(serve(flags, gateway))
 }
 
-#[expect(clippy::print_stdout, reason = "the first line says where it is")]
 async fn serve(flags: &Gateway, settings: http::Settings) -> Result<(), Stop> {
     let address = flags.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8090)));
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| Stop::new(Exit::Conflict, format!("cannot listen on {address}: {error}")))?;
-    println!("redrive gateway listening on http://{}", listener.local_addr()?);
+    say::hello(&format!("redrive gateway listening on http://{}", listener.local_addr()?));
     Ok(http::serve(listener, settings, told_to_stop()).await?)
 }

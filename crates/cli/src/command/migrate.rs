@@ -5,13 +5,11 @@ use crate::exit::Stop;
 use crate::logs::Usual;
 use crate::settings::Flags;
 use crate::settings::table::STORE;
-use crate::{settings, store};
+use crate::{say, settings, store};
 
-#[expect(clippy::print_stdout, reason = "the answer is the command's output")]
 pub(crate) fn run(shared: &Shared, flags: &Flags<STORE>) -> Result<(), Stop> {
     let place = settings::place(&settings::read(shared, flags, Usual::Warn)?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(store::open(&place))?;
-    println!("schema up to date: {}", store::describe(&place));
-    Ok(())
+    say::line(&format!("schema up to date: {}", store::describe(&place)))
 }

@@ -26,6 +26,6 @@ pub(crate) mod shell;
 pub(crate) mod simulate;
 mod sure;
 pub(crate) mod tokens;
-mod when;
+mod watching;
 pub(crate) mod worker;
 pub(crate) mod workers;

@@ -16,7 +16,7 @@ use crate::logs::Usual;
 use crate::settings::table::SERVE;
 use crate::settings::{Flags, Serving, Values};
 use crate::signals::{self, until};
-use crate::{counting, sameness, settings, store, wiring};
+use crate::{counting, sameness, say, settings, store, wiring};
 
 pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
     let values = settings::read(shared, flags, Usual::Info)?;
@@ -24,7 +24,6 @@ pub(crate) fn run(shared: &Shared, flags: &Flags<SERVE>) -> Result<(), Stop> {
 }
 
 /// Serves until it is told to stop. As soon as it listens, `up` is told how to reach it.
-#[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
 pub(crate) async fn serve(
     values: &Values,
     up: impl FnOnce(ServerFile),
@@ -67,23 +66,25 @@ pub(crate) async fn serve(
     let token = operators.local_token().map_err(no_operators)?;
     let here = ServerFile { url: url.clone(), token, pid: std::process::id() };
     let _file = here.write(&place.data_dir)?;
-    println!("redrive listening on http://{}", listener.local_addr()?);
-    println!("data     {}", place.data_dir.display());
-    println!("store    {}", store::describe(&place));
-    println!("files    {} and {}", serving.uploads, serving.results);
-    println!("fetched  {}", serving.fetching.to);
+    say::hello(&format!("redrive listening on http://{}", listener.local_addr()?));
+    say::hello(&format!("data     {}", place.data_dir.display()));
+    say::hello(&format!("store    {}", store::describe(&place)));
+    say::hello(&format!("files    {} and {}", serving.uploads, serving.results));
+    say::hello(&format!("fetched  {}", serving.fetching.to));
     if let Some(digesting) = &serving.digesting {
-        println!("digest   {digesting}");
+        say::hello(&format!("digest   {digesting}"));
     }
     if let Some(intaking) = &serving.intaking {
-        println!("intake   {}", intaking.place);
+        say::hello(&format!("intake   {}", intaking.place));
     }
-    println!("gateway  {}", wired.gateway_words);
-    println!("metrics  http://{}/metrics", counted.local_addr()?);
+    say::hello(&format!("gateway  {}", wired.gateway_words));
+    say::hello(&format!("metrics  http://{}/metrics", counted.local_addr()?));
     let code = operators.one_time_code().map_err(no_operators)?;
     let minutes = CODE_LIFE.as_secs() / 60;
-    println!("sign in  {outside}/sign-in?code={code}  (for operators; works once, for {minutes} minutes)");
-    println!("token    {token_words}");
+    say::hello(&format!(
+        "sign in  {outside}/sign-in?code={code}  (for operators; works once, for {minutes} minutes)"
+    ));
+    say::hello(&format!("token    {token_words}"));
     up(here);
     let running = engine.start();
     let app = App::new(AppParts {

@@ -1,6 +1,5 @@
 //! What is made from the command line itself: completions and the manual; and the API's document.
 
-use std::io::Write;
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
@@ -8,12 +7,13 @@ use clap_complete::Shell;
 
 use crate::args::Args;
 use crate::exit::{Exit, Stop};
+use crate::say;
 
 /// `redrive completions SHELL`.
 pub(crate) fn completions(shell: Shell) -> Result<(), Stop> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "redrive", &mut text);
-    Ok(std::io::stdout().write_all(&text)?)
+    say::bytes(&text)
 }
 
 /// `redrive man`: one page for each command, all of them, because each names its commands' pages.
@@ -23,11 +23,7 @@ pub(crate) fn man(out: Option<&Path>) -> Result<(), Stop> {
     let mut pages = Vec::new();
     gather(whole, &mut pages)?;
     let Some(folder) = out else {
-        let mut stdout = std::io::stdout().lock();
-        for (_, page) in pages {
-            stdout.write_all(&page)?;
-        }
-        return Ok(());
+        return pages.iter().try_for_each(|(_, page)| say::bytes(page));
     };
     let failed = |path: &Path, error: std::io::Error| {
         Stop::new(Exit::Failed, format!("cannot write {}: {error}", path.display()))
@@ -53,5 +49,5 @@ fn gather(command: Command, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Resu
 pub(crate) fn openapi() -> Result<(), Stop> {
     let text = serde_json::to_string_pretty(&redrive_server::openapi());
     let text = text.map_err(|error| Stop::new(Exit::Failed, error.to_string()))?;
-    Ok(writeln!(std::io::stdout(), "{text}")?)
+    say::line(&text)
 }

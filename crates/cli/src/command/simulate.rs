@@ -4,12 +4,10 @@ use std::io::Read;
 use std::path::Path;
 
 use redrive_api::{Simulate as Asked, Simulated, TriedPolicy};
-use redrive_store::clock::{Clock, SystemClock};
 use serde_json::Value;
 use toml_edit::{Item, TableLike, Value as Toml};
 
 use super::asking::ask;
-use super::when;
 use crate::args::{Shared, Simulate};
 use crate::exit::{Exit, Stop};
 use crate::say;
@@ -18,7 +16,7 @@ pub(crate) fn run(shared: &Shared, simulate: &Simulate) -> Result<(), Stop> {
     let wanted = Asked {
         workload: simulate.workload.clone(),
         policy: policy(&simulate.policy)?,
-        since: Some(when::ago("--since", &simulate.since, SystemClock.now())?),
+        since: Some(simulate.since),
     };
     ask(shared, &simulate.flags, async |client| {
         let simulated = client.simulate(&wanted).await?;

@@ -2,10 +2,8 @@
 
 use redrive_api::{Because, NewToken, Token};
 use redrive_model::text::one_line_chars;
-use redrive_store::clock::{Clock, SystemClock};
 
 use super::asking::{ask, each, pages, part};
-use super::when;
 use crate::args::{Shared, Tokens};
 use crate::exit::Stop;
 use crate::say;
@@ -20,9 +18,8 @@ pub(crate) fn run(shared: &Shared, what: &Tokens) -> Result<(), Stop> {
             pages(usize::MAX, page, |one| row(one, *json)).await
         }
         Tokens::Add { name, scope, expires, json, .. } => {
-            let ahead = |text| when::ahead("--expires", text, SystemClock.now());
-            let end = expires.as_deref().map(ahead).transpose()?;
-            let wanted = NewToken { name: name.clone(), scope: scope.word().to_owned(), expires_at: end };
+            let scope = scope.word().to_owned();
+            let wanted = NewToken { name: name.clone(), scope, expires_at: *expires };
             let made = client.make_token(&wanted).await?;
             if *json {
                 return say::json(&made);

@@ -11,14 +11,13 @@ use crate::logs::Usual;
 use crate::settings::table::WORKER;
 use crate::settings::{Flags, Serving, StoreUrl, Values};
 use crate::signals::{self, until};
-use crate::{counting, sameness, settings, store, wiring};
+use crate::{counting, sameness, say, settings, store, wiring};
 
 pub(crate) fn run(shared: &Shared, flags: &Flags<WORKER>) -> Result<(), Stop> {
     let values = settings::read(shared, flags, Usual::Info)?;
     signals::run(|stopped| work(&values, stopped))
 }
 
-#[expect(clippy::print_stdout, reason = "the first lines say where everything is")]
 async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Stop> {
     let place = settings::place(values)?;
     if let StoreUrl::Sqlite(path) = &place.store {
@@ -41,14 +40,14 @@ async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Sto
         sameness::check(&wired.engine, "intake", &intaking.place).await?;
     }
     let counted = counting::listen(serving.operators.metrics_listen).await?;
-    println!("redrive worker on {}", store::describe(&place));
-    println!("files    {} and {}", serving.uploads, serving.results);
-    println!("fetched  {}", serving.fetching.to);
+    say::hello(&format!("redrive worker on {}", store::describe(&place)));
+    say::hello(&format!("files    {} and {}", serving.uploads, serving.results));
+    say::hello(&format!("fetched  {}", serving.fetching.to));
     if let Some(intaking) = &serving.intaking {
-        println!("intake   {}", intaking.place);
+        say::hello(&format!("intake   {}", intaking.place));
     }
-    println!("gateway  {}", wired.gateway_words);
-    println!("metrics  http://{}/metrics", counted.local_addr()?);
+    say::hello(&format!("gateway  {}", wired.gateway_words));
+    say::hello(&format!("metrics  http://{}/metrics", counted.local_addr()?));
     let running = wired.engine.start();
     let disk = Arc::new(Disk::new(
         vec![wired.sources, wired.results, wired.fetches.places.usual.blobs],

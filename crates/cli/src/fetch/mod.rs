@@ -5,7 +5,6 @@
 //!                               └─▶ a server that is named, or runs here                            ─┴▶ Doer ──▶ progress, report
 //! ```
 
-mod absence;
 mod alone;
 mod asked;
 mod doer;

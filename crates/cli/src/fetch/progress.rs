@@ -11,8 +11,8 @@ use redrive_model::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::absence::Absence;
 use super::doer::Doer;
+use crate::absence::Absence;
 use crate::exit::{Exit, Stop};
 
 /// Between two looks.

@@ -1,6 +1,6 @@
 //! What became of everything, when it has ended: stdout is data (what is stored where, or JSON), stderr is messages.
 
-use std::io::{BufWriter, Write, stderr, stdout};
+use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
 use indicatif::HumanCount;
@@ -10,6 +10,7 @@ use redrive_model::{Code, Shown};
 use super::doer::Doer;
 use super::progress::codes;
 use crate::exit::{Exit, Stop};
+use crate::say;
 
 /// So many failures are told one by one to people.
 const TOLD: usize = 20;
@@ -24,17 +25,17 @@ pub(crate) async fn report(
     if json {
         each(doer, &[], |resource| {
             let line = serde_json::to_string(&resource).map_err(std::io::Error::from)?;
-            Ok(writeln!(out, "{line}")?)
+            say::sent(writeln!(out, "{line}"))
         })
         .await?;
-        return Ok(out.flush()?);
+        return say::sent(out.flush());
     }
     each(doer, &[Shown::Complete], |resource| {
         let key = resource.key.as_deref().unwrap_or_default();
-        Ok(writeln!(out, "{} → {}/{key}", resource.id, place(resource.place.as_deref()))?)
+        say::sent(writeln!(out, "{} → {}/{key}", resource.id, place(resource.place.as_deref())))
     })
     .await?;
-    out.flush()?;
+    say::sent(out.flush())?;
     let (mut told, mut more) = (0, 0_u64);
     each(doer, &[Shown::Failed], |resource| {
         let Some(failure) = resource.failure.filter(|_| told < TOLD) else {
@@ -44,15 +45,12 @@ pub(crate) async fn report(
         told += 1;
         let advice = Code::parse(&failure.code).map(|code| code.entry().what_you_can_do);
         let advice = advice.unwrap_or_default();
-        Ok(writeln!(stderr(), "redrive: {}: {}: {}. {advice}", resource.id, failure.code, failure.message)?)
+        say::note(&format!("{}: {}: {}. {advice}", resource.id, failure.code, failure.message));
+        Ok(())
     })
     .await?;
     if more > 0 {
-        writeln!(
-            stderr(),
-            "redrive: and {} more failed; --missing FILE writes all of them",
-            HumanCount(more)
-        )?;
+        say::note(&format!("and {} more failed; --missing FILE writes all of them", HumanCount(more)));
     }
     Ok(())
 }
@@ -92,7 +90,8 @@ pub(crate) fn end(seen: &FetchSnapshot, before: u64, again: &str) -> Result<(), 
     if seen.resources_completed < seen.resources_total {
         return Err(Stop::new(Exit::SomeFailed, sum));
     }
-    Ok(writeln!(stderr(), "redrive: {sum}")?)
+    say::note(&sum);
+    Ok(())
 }
 
 async fn each(

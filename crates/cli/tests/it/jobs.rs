@@ -37,6 +37,13 @@ fn jobs_are_listed_shown_explained_retried_and_stopped() {
     let (code, out, said) = ask(data, &["jobs", "list"]);
     assert_eq!((code, out.lines().count()), (Some(0), 2), "{out}{said}");
     assert!(out.contains("broken.pdf  GW_4XX") && out.contains(&done), "{out}");
+    for json in [&[][..], &["--json"]] {
+        let (code, out, said) = ask(data, &[&["jobs", "list", "--limit", "1"], json].concat());
+        assert_eq!((code, out.lines().count()), (Some(0), 1), "{out}");
+        assert_eq!(said, "redrive: 1 shown, and there are more: a larger --limit shows them\n");
+    }
+    let (code, _, said) = ask(data, &["jobs", "list", "--limit", "2", "--since", "1h"]);
+    assert_eq!((code, said.as_str()), (Some(0), ""), "that was all");
     let (_, out, _) = ask(data, &["jobs", "list", "--json", "--status", "failed", "--limit", "1"]);
     let row: serde_json::Value = serde_json::from_str(out.trim()).unwrap();
     assert_eq!((row["id"].as_str(), row["status"].as_str()), (Some(broken.as_str()), Some("failed")));
@@ -73,6 +80,12 @@ fn jobs_are_listed_shown_explained_retried_and_stopped() {
         let (code, _, said) = ask(data, args);
         assert_eq!((code, said.lines().count()), (Some(3), 1), "{args:?}: {said}");
     }
+    for verb in ["show", "watch", "retry", "cancel"] {
+        for nothing in ["..", "."] {
+            let (code, out, said) = ask(data, &["jobs", verb, nothing]);
+            assert_eq!((code, out.as_str()), (Some(3), ""), "{verb} {nothing}: {said}");
+        }
+    }
     let (code, out, _) = ask(data, &["jobs", "show", nobody, &done]);
     assert_eq!(code, Some(3));
     assert!(out.contains(&done), "the others are shown all the same: {out}");
@@ -98,6 +111,45 @@ fn without_a_token_there_are_only_ones_own_jobs_and_without_a_server_there_is_a_
     let token = std::fs::read_to_string(dir.path().join("server.json")).unwrap();
     let token: serde_json::Value = serde_json::from_str(&token).unwrap();
     assert!(!said.contains(token["token"].as_str().unwrap()) && !said.contains("http://"), "{said}");
+}
+
+#[test]
+fn what_no_list_can_be_cut_by_is_refused_before_anybody_is_asked() {
+    let nowhere = tempfile::tempdir().unwrap();
+    for (since, limit) in [("monday", "1"), ("7x", "1"), ("99999999d", "1"), ("7d", "0"), ("7d", "many")] {
+        let args = ["jobs", "list", "--since", since, "--limit", limit];
+        let (code, out, said) = ask(nowhere.path(), &args);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{args:?}: {said}");
+        assert!(said.contains(if since == "7d" { "--limit" } else { "--since" }), "{said}");
+    }
+    for command in [&["dead", "list"][..], &["dead", "export"], &["dead", "replay", "--dry-run"]] {
+        let (code, _, said) = ask(nowhere.path(), &[command, &["--until", "2026-02-30"]].concat());
+        assert!(code == Some(2) && said.contains("--until") && said.contains("2026-01-31"), "{said}");
+    }
+}
+
+#[test]
+fn watch_goes_on_when_the_server_was_started_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path();
+    let server = Running::serve(data, &[]);
+    let done = server.upload(data, "done.pdf", &hello()).job();
+    assert_eq!(ask(data, &["jobs", "watch", &done]).0, Some(0));
+    assert_eq!(ask(data, &["breakers", "hold", "gateway"]).0, Some(0));
+    let held = server.upload(data, "held.pdf", &[&hello()[..], b"\n% held"].concat()).job();
+    let args = ["jobs", "watch", &held, &done, &held, "--data-dir", data.to_str().unwrap()];
+    let mut watching = Running::start(&args, &[]);
+    // What ended before is told when it has begun to listen.
+    watching.said(&done);
+    server.stop();
+    wait_for("the loss of the server", || watching.err().contains("waiting for it").then_some(()));
+    let server = Running::serve(data, &[]);
+    assert_eq!(ask(data, &["breakers", "release", "gateway"]).0, Some(0));
+    assert_eq!(watching.ended(), Some(0), "{}{}", watching.out(), watching.err());
+    let told = watching.out().lines().filter(|line| line.contains(&held)).count();
+    assert!(told >= 1 && watching.out().contains("complete"), "{}", watching.out());
+    assert_eq!(watching.err().lines().count(), 2, "gone, and back again: {}", watching.err());
+    server.stop();
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod acceptance;
 mod backup;
 mod bench;
 mod canary;
+mod closed;
 mod config;
 mod convert;
 mod dead;

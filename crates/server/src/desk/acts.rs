@@ -53,7 +53,7 @@ pub(crate) async fn page(app: &App, operator: Operator, asked: ActQuery) -> Resu
         actor: words("actor", asked.actor)?,
         action: words("action", asked.action)?,
         subject: words("subject", asked.subject)?,
-        since: query::day_or_instant("since", asked.since)?,
+        since: query::instant("since", asked.since)?,
         request_id: words("request_id", asked.request_id)?,
     };
     let page = PageRequest { limit: query::limit(asked.limit)?, cursor: query::cursor::<i64>(asked.cursor)? };

@@ -37,6 +37,8 @@ pub(crate) async fn stream(
     let after = after.and_then(|text| text.trim().parse::<i64>().ok()).filter(|n| *n >= 0).map(EventSeq);
     let listening = app.feed().listen(&session, after).await?;
     let hello = Message::default().retry(COME_BACK).comment("hello");
+    // Who is cut off before the first event knows where to go on.
+    let hello = if after.is_none() { hello.id(listening.position.to_string()) } else { hello };
     let reset = listening.reset.then(|| {
         let id = listening.position.to_string();
         Message::default().event("reset").id(id).data(r#"{"code":"EVENTS_GONE"}"#)

@@ -76,7 +76,7 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
         single: !members,
         shown: states(query.status.as_deref().unwrap_or_default())?,
         code: query::code(query.code)?,
-        since: query::day_or_instant("since", query.since)?,
+        since: query::instant("since", query.since)?,
         target,
         worker,
         text,

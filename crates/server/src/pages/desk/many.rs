@@ -92,7 +92,7 @@ impl Which {
 
     fn letters(&self) -> Result<ReplayFilter, Refusal> {
         let given = |text: &String| query::given(Some(text.clone()));
-        let since = query::day_or_instant("since", given(&self.since))?;
+        let since = query::instant("since", given(&self.since))?;
         Ok(ReplayFilter {
             workload: given(&self.workload),
             code: given(&self.code),

@@ -1,4 +1,4 @@
-//! A server that is away for a while is waited for: it restarts, and the batch goes on with it.
+//! A server that is away for a while is waited for: it restarts, and its work goes on with it.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ const STRANGE: Duration = Duration::from_secs(5);
 
 /// Since when a server has been away.
 #[derive(Debug, Default)]
-pub(super) struct Absence {
+pub(crate) struct Absence {
     since: Option<Instant>,
 }
 
 impl Absence {
     /// Bears that it does not answer. Answers whether that is news; the stop itself when it is something else, or lasts too long.
-    pub(super) fn bear(&mut self, stop: Stop, now: Instant) -> Result<bool, Stop> {
+    pub(crate) fn bear(&mut self, stop: Stop, now: Instant) -> Result<bool, Stop> {
         let patience = match stop.exit() {
             Exit::Unreachable | Exit::Conflict => AWAY,
             Exit::NotAllowed => STRANGE,
@@ -30,14 +30,14 @@ impl Absence {
             return Ok(since == now);
         }
         let text = format!(
-            "{}; nothing that it accepted is lost: start it again, and the same command follows the batch",
+            "{}; nothing that it accepted is lost: start it again, and the same command goes on with it",
             stop.message()
         );
         Err(Stop::new(stop.exit(), text))
     }
 
     /// It has answered. Answers whether that is news.
-    pub(super) fn over(&mut self) -> bool {
+    pub(crate) fn over(&mut self) -> bool {
         self.since.take().is_some()
     }
 }
