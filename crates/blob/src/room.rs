@@ -4,13 +4,14 @@
 //! room that can be told.
 
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::StatVfs;
 
-use crate::Result;
-use crate::errno;
 use crate::error::{Act, BlobError};
+use crate::{Blobs, Result};
+use crate::{blocking, errno};
 
 /// Bytes that this process may still write at a path. A file system without free inodes has no room, whatever its bytes.
 pub fn free(path: &Path) -> Result<u64> {
@@ -64,6 +65,50 @@ impl Room {
         } else {
             Ok(Space::Plenty)
         }
+    }
+}
+
+/// Places that are filled together: what one of them lacks, all lack.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    blobs: Vec<Arc<dyn Blobs>>,
+    folders: Vec<PathBuf>,
+}
+
+impl Places {
+    /// These places of artifacts.
+    #[must_use]
+    pub const fn of(blobs: Vec<Arc<dyn Blobs>>) -> Self {
+        Self { blobs, folders: Vec::new() }
+    }
+
+    /// And these folders, whatever lies in them.
+    #[must_use]
+    pub fn folders(mut self, folders: &[PathBuf]) -> Self {
+        self.folders.extend_from_slice(folders);
+        self
+    }
+
+    /// And all of the others.
+    #[must_use]
+    pub fn and(mut self, others: &Self) -> Self {
+        self.blobs.extend(others.blobs.iter().cloned());
+        self.folders.extend(others.folders.iter().cloned());
+        self
+    }
+
+    /// What the fullest of them has left; nothing when none of them can tell.
+    pub async fn free(&self) -> Result<Option<u64>> {
+        let mut least: Option<u64> = None;
+        for place in &self.blobs {
+            least = least.into_iter().chain(place.free().await?).min();
+        }
+        for folder in &self.folders {
+            let folder = folder.clone();
+            let there = blocking::run(move || free(&folder)).await?;
+            least = least.into_iter().chain([there]).min();
+        }
+        Ok(least)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Limits {
     pub idle: Duration,
     /// All connections. Further ones wait in the kernel's queue.
     pub connections: usize,
-    /// Connections from one address, or from one IPv6 network of 64 bits. Further ones are closed at once.
+    /// Connections from one address, or from one IPv6 network of 64 bits. Further ones are closed at once. Relays are exempt.
     pub per_address: usize,
     /// How long a body may make us wait in all before its rate counts.
     pub body_grace: Duration,
@@ -77,6 +77,17 @@ pub async fn serve(
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
+    serve_behind(listener, router, limits, |_| false, shutdown).await;
+}
+
+/// The same behind relays: a connection that comes from one is any of their clients', so it counts among all, and for no address.
+pub async fn serve_behind(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    is_relay: impl Fn(IpAddr) -> bool,
+    shutdown: impl Future<Output = ()>,
+) {
     let slots = Arc::new(Semaphore::new(limits.connections));
     let addresses = Addresses::default();
     let (stop, stopping) = watch::channel(false);
@@ -89,7 +100,13 @@ pub async fn serve(
         };
         // What has ended is forgotten as we go.
         while connections.try_join_next().is_some() {}
-        let Some(place) = addresses.enter(peer.ip(), limits.per_address) else { continue };
+        let place = match is_relay(peer.ip().to_canonical()) {
+            true => None,
+            false => match addresses.enter(peer.ip(), limits.per_address) {
+                Some(place) => Some(place),
+                None => continue,
+            },
+        };
         let (router, stopping) = (router.clone(), stopping.clone());
         connections.spawn(async move {
             let _held = (slot, place);

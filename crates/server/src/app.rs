@@ -1,5 +1,7 @@
 //! The application: its parts put together, its routes, and serving them.
 
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskParts};
 use crate::feed::Feed;
 use crate::fetch::FetchParts;
 use crate::intake::IntakeParts;
@@ -27,8 +29,9 @@ use crate::pulse::Pulse;
 use crate::rates::Meters;
 use crate::session::Jar;
 use crate::settings::{SettingsParts, Surgery};
+use crate::slots::Slots;
 use crate::sources::Sources;
-use crate::upload::{Slots, Turns};
+use crate::upload::Turns;
 
 /// Between two looks for sessions whose life is over, and how many go at once.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
@@ -38,6 +41,8 @@ const FORGET_AT_ONCE: usize = 10_000;
 pub struct AppParts {
     /// The engine; whether it also works is the caller's business.
     pub engine: Engine,
+    /// The folders of the database and of what is on its way to buckets: they must have room.
+    pub home: Vec<PathBuf>,
     /// Where uploads go.
     pub sources: Arc<dyn Blobs>,
     /// Where results are.
@@ -92,17 +97,25 @@ impl App {
     /// Puts the parts together. Nothing runs yet.
     #[must_use]
     pub fn new(parts: AppParts) -> Self {
-        let desk = Desk::new(parts.engine, parts.fetch, parts.intake);
         let limits = parts.limits;
+        let fetched =
+            parts.fetch.iter().flat_map(|fetch| [fetch.manifests.blobs(), fetch.places.usual.blobs.clone()]);
+        let places = DiskParts {
+            home: parts.home,
+            uploads: vec![parts.sources.clone(), parts.results.clone()],
+            manifests: fetched.collect(),
+            others: parts.intake.iter().map(|intake| intake.place.clone()).collect(),
+        };
+        let disk = Disk::new(places, limits.room);
+        let desk = Desk::new(parts.engine, parts.fetch, parts.intake);
         let secure = parts.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
-        let disk = Disk::new(vec![parts.sources.clone(), parts.results.clone()], limits.room);
         Self(Arc::new(Inner {
             disk: Arc::new(disk),
             mappings: Mappings::new(parts.gateway),
             pulse: Pulse::new(parts.breaker_mode),
             feed: Feed::new(desk.clone(), &limits),
             meters: Meters::new(&limits),
-            slots: Slots::new(&limits),
+            slots: Slots::of_uploads(&limits),
             turns: Turns::new(),
             jar: Jar::new(secure),
             digests: parts.digests,
@@ -264,6 +277,8 @@ pub async fn serve(
         shutdown.await;
         app.stop();
     };
-    redrive_door::serve(listener, router, door, stop).await;
+    let relays = app.limits().trusted_proxies.clone();
+    let is_relay = |address: IpAddr| relays.iter().any(|net| net.contains(&address));
+    redrive_door::serve_behind(listener, router, door, is_relay, stop).await;
     drop(tasks);
 }

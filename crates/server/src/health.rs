@@ -12,12 +12,14 @@ pub(crate) async fn healthz() -> StatusCode {
     StatusCode::OK
 }
 
-/// The store answers too.
+/// The store answers too, and the server goes on. One that takes no uploads just now is ready all the same: everything else goes on, and
+/// nobody would be told why.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
-    (status = 200, description = "The store answers too"), (status = 503, description = "It does not")))]
+    (status = 200, description = "The store answers too"), (status = 503, description = "It does not, or the server is about to stop")))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
+    let stops = *app.stopping().borrow();
     match app.desk().queue().await {
-        Ok(_) => StatusCode::OK.into_response(),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response(),
+        Ok(_) if !stops => StatusCode::OK.into_response(),
+        Ok(_) | Err(_) => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response(),
     }
 }

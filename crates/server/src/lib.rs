@@ -40,6 +40,7 @@ mod request;
 mod routes;
 mod session;
 mod settings;
+mod slots;
 mod sources;
 mod tokens;
 mod upload;
@@ -47,7 +48,7 @@ mod view;
 mod zip;
 
 pub use app::{App, AppParts, serve};
-pub use disk::Disk;
+pub use disk::{Disk, DiskParts};
 pub use fetch::FetchParts;
 pub use intake::IntakeParts;
 pub use limits::{Limits, Rate, Rates};

@@ -29,6 +29,8 @@ pub struct Limits {
     pub uploads: usize,
     /// Uploads at once of one session.
     pub uploads_per_session: usize,
+    /// Uploads at once of one address, whoever relays them.
+    pub uploads_per_address: usize,
     /// Proxies whose word about who asks is believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Free space below which it is warned or refused.
@@ -53,6 +55,8 @@ pub struct Limits {
     pub streams: usize,
     /// Event streams at once of one session.
     pub streams_per_session: usize,
+    /// Event streams at once of one address, whoever relays them.
+    pub streams_per_address: usize,
     /// Events that may wait for a client before it is dropped.
     pub stream_buffer: usize,
     /// Between two looks at the events while somebody listens.
@@ -79,9 +83,10 @@ impl Default for Limits {
             session: SessionLife { idle: DAY * 90, absolute: DAY * 365 },
             operator_session: SessionLife { idle: DAY / 2, absolute: DAY * 7 },
             seen_every: Duration::from_secs(300),
-            // More than one address has connections, so that a crowd on one keeps nobody else out.
+            // More than one address has, so that a crowd on one keeps nobody else out.
             uploads: 384,
             uploads_per_session: 128,
+            uploads_per_address: 256,
             trusted_proxies: Vec::new(),
             room: Room::default(),
             queue_depth: 100_000,
@@ -94,6 +99,8 @@ impl Default for Limits {
             rates: Rates::default(),
             streams: 1_000,
             streams_per_session: 16,
+            // An office shares one; half of its connections are left for everything else.
+            streams_per_address: 128,
             stream_buffer: 256,
             stream_poll: Duration::from_millis(250),
             stream_heartbeat: Duration::from_secs(15),
@@ -192,10 +199,11 @@ mod tests {
             format!("| file | {} bytes |", many(limits.max_upload)),
             format!("| uploads at once, in all | {} |", limits.uploads),
             format!("| uploads at once of one session | {} |", limits.uploads_per_session),
+            format!("| uploads at once of one address | {} |", limits.uploads_per_address),
             format!("| jobs that wait | {} |", many(limits.queue_depth)),
             format!("| age of the oldest job that could run | {} s |", many(limits.queue_age.as_secs())),
             format!("| free room below which it is warned | {} bytes |", many(limits.room.soft)),
-            format!("| free room below which uploads are refused | {} bytes |", many(limits.room.hard)),
+            format!("| free room below which nothing new is taken | {} bytes |", many(limits.room.hard)),
             format!("| results in one ZIP | {},", size(limits.zip_entries)),
             format!("| jobs in all | {} |", many(limits.jobs_per_session)),
             format!("| jobs that have not ended | {} |", many(limits.active_per_session)),
@@ -205,7 +213,12 @@ mod tests {
                 whole(limits.bytes_per_session.per_second)
             ),
             format!("| batches of downloads that have not ended | {} |", limits.batches_per_session),
-            format!("| event streams | {}; {} in all |", limits.streams_per_session, size(limits.streams)),
+            format!(
+                "| event streams | {}; {} of one address, {} in all |",
+                limits.streams_per_session,
+                limits.streams_per_address,
+                size(limits.streams)
+            ),
             format!("| life without use | {} days", days(limits.session.idle)),
             format!("| life in all | {} days", days(limits.session.absolute)),
             format!(

@@ -16,6 +16,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::disk::Incoming;
 use crate::own::Desk;
 use crate::refusal::Refusal;
 use crate::session::Visit;
@@ -162,7 +163,7 @@ pub(crate) async fn accepting(app: &App, coming: u64) -> Result<(), Refusal> {
     if queue.oldest_age.is_some_and(|age| age > limits.queue_age) {
         return Err(overloaded("Jobs have been waiting for too long."));
     }
-    app.disk().admit(coming).await
+    app.disk().admit(Incoming::Upload, coming).await
 }
 
 /// Whether a manifest of so many bytes may come in now.
@@ -175,7 +176,7 @@ pub(crate) async fn fetching(app: &App, coming: u64) -> Result<(), Refusal> {
     if waiting >= most {
         return Err(overloaded("Too many downloads are waiting."));
     }
-    app.disk().admit(coming).await
+    app.disk().admit(Incoming::Manifest, coming).await
 }
 
 fn depth(queue: &QueueStats) -> u64 {

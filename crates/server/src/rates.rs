@@ -78,17 +78,12 @@ impl Meters {
         self.wrong_starts.take(&sent.start(), 1.0).map_err(too_often)
     }
 
-    fn take(&self, kind: Kind, owner: Option<&Owner>, address: IpAddr) -> Result<(), Refusal> {
-        let pair = match kind {
+    const fn of(&self, kind: Kind) -> &Pair {
+        match kind {
             Kind::Upload => &self.upload,
             Kind::Look => &self.look,
             Kind::Download => &self.download,
             Kind::Act => &self.act,
-        };
-        pair.address.take(&address, 1.0).map_err(too_often)?;
-        match owner {
-            Some(owner) => pair.session.take(owner, 1.0).map_err(too_often),
-            None => Ok(()),
         }
     }
 }
@@ -98,21 +93,24 @@ pub(crate) fn too_often(wait: std::time::Duration) -> Refusal {
     Refusal::new(Code::RateLimited, "You ask more often than is allowed.").retry_after(wait)
 }
 
-/// Lets a request pass, or says when to come again.
+/// Lets a request pass, or says when to come again. The address is counted first: whoever asks too often from there is not even looked up.
 pub(crate) async fn meter(State((app, kind)): State<(App, Kind)>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
     let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
-    let session = match request.extensions().get::<Visit>().cloned() {
-        Some(visit) => visit.known(&app).await,
-        None => Ok(None),
-    };
-    let allowed = session.and_then(|session| {
-        // An operator's rate is that of an address.
-        let owner = session.as_ref().filter(|session| !session.is_operator()).map(|session| session.owner());
-        app.meters().take(kind, owner, address)
-    });
-    match allowed {
+    let visit = request.extensions().get::<Visit>().cloned();
+    match allowed(&app, kind, address, visit).await {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn allowed(app: &App, kind: Kind, address: IpAddr, visit: Option<Visit>) -> Result<(), Refusal> {
+    let pair = app.meters().of(kind);
+    pair.address.take(&address, 1.0).map_err(too_often)?;
+    let Some(visit) = visit else { return Ok(()) };
+    match visit.known(app).await? {
+        // An operator's rate is that of an address.
+        Some(session) if !session.is_operator() => pair.session.take(session.owner(), 1.0).map_err(too_often),
+        Some(_) | None => Ok(()),
     }
 }

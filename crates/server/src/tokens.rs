@@ -19,6 +19,7 @@ use crate::once::ToldOnce;
 use crate::operator::{Fresh, Operator, fresh_token};
 use crate::query;
 use crate::refusal::Refusal;
+use crate::session::Ended;
 
 /// Tokens that were ever made, the newest first: also those that are expired or taken back. The lasting token is not one of them.
 #[utoipa::path(get, path = "/api/tokens", tag = "operators", params(PageQuery), responses(
@@ -144,7 +145,7 @@ pub(crate) async fn revoked(
         desk.token(id).await?.ok_or_else(missing)
     });
     let row = done.await?;
-    app.operators().tell_revoked();
+    app.feed().let_go(Ended::Token(id)).await;
     Ok(view(row))
 }
 

@@ -540,6 +540,10 @@ impl Store for PostgresStore {
         rewriting!(purge::prune_attempts(&self.inner, job, keep))
     }
 
+    async fn is_answered(&self, owner: &Owner, key: &str) -> Result<bool> {
+        repeating!(enqueue::is_answered(&self.inner, owner, key))
+    }
+
     async fn owner_counts(&self, owner: &Owner) -> Result<Vec<ShownCount>> {
         repeating!(session::owner_counts(&self.inner, owner))
     }

@@ -1,5 +1,6 @@
 //! Looking at jobs and what belongs to them. Nothing here writes.
 
+mod answered;
 mod dead;
 mod desk;
 mod jobs;
@@ -14,6 +15,7 @@ use redrive_model::limits::MAX_REACH;
 use redrive_store::{Page, PageRequest, Result};
 use rusqlite::{Connection, Row, ToSql};
 
+pub(crate) use answered::is_answered;
 pub(crate) use dead::{count_dead, dead_letter, dead_letters, dead_letters_of, groups, matching_dead};
 pub(crate) use desk::{acts, payload, replay_counts, settings};
 pub(crate) use jobs::{batch, batch_failures, batches, breakers, job, jobs, matching_jobs};

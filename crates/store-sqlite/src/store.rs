@@ -507,6 +507,11 @@ impl Store for SqliteStore {
         self.write(Undo::Savepoint, move |tx| purge::prune_attempts(tx, job, keep)).await
     }
 
+    async fn is_answered(&self, owner: &Owner, key: &str) -> Result<bool> {
+        let (owner, key) = (owner.clone(), key.to_owned());
+        self.read(move |conn| read::is_answered(conn, &owner, &key)).await
+    }
+
     async fn owner_counts(&self, owner: &Owner) -> Result<Vec<ShownCount>> {
         let (owner, now) = (owner.clone(), self.clock.now());
         self.read(move |conn| read::owner_counts(conn, now, &owner)).await

@@ -39,6 +39,9 @@ pub trait Store: Send + Sync + 'static {
         Ok((self.enqueue(call).await?, Vec::new()))
     }
 
+    /// Whether an [`enqueue`](Self::enqueue) with this key of this owner has its answer: it is given again, and nothing is written.
+    async fn is_answered(&self, owner: &Owner, key: &str) -> Result<bool>;
+
     /// Appends users' own events.
     async fn publish(&self, events: Vec<NewEvent>) -> Result<()>;
 

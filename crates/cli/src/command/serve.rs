@@ -89,6 +89,7 @@ pub(crate) async fn serve(
     let running = engine.start();
     let app = App::new(AppParts {
         engine: engine.clone(),
+        home: place.homes(),
         sources: wired.sources,
         results: wired.results,
         gateway: Some(wired.gateway),

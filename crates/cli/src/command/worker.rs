@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redrive_server::Disk;
+use redrive_server::{Disk, DiskParts};
 use tokio::sync::watch;
 
 use crate::args::Shared;
@@ -49,10 +49,13 @@ async fn work(values: &Values, stopped: watch::Receiver<bool>) -> Result<(), Sto
     say::hello(&format!("gateway  {}", wired.gateway_words));
     say::hello(&format!("metrics  http://{}/metrics", counted.local_addr()?));
     let running = wired.engine.start();
-    let disk = Arc::new(Disk::new(
-        vec![wired.sources, wired.results, wired.fetches.places.usual.blobs],
-        serving.limits.room,
-    ));
+    let places = DiskParts {
+        home: place.homes(),
+        uploads: vec![wired.sources, wired.results],
+        manifests: vec![wired.fetches.manifests.blobs(), wired.fetches.places.usual.blobs],
+        others: wired.intake.into_iter().map(|intake| intake.place).collect(),
+    };
+    let disk = Arc::new(Disk::new(places, serving.limits.room));
     let counting = metrics.serve(counted, wired.engine, disk, until(stopped.clone()));
     let working = async {
         until(stopped).await;

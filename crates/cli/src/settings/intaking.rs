@@ -22,6 +22,8 @@ pub(crate) struct Intaking {
     pub(crate) mapping: Option<String>,
     pub(crate) concurrency: usize,
     pub(crate) pages_per_part: u32,
+    /// With less free space than this nothing is taken in.
+    pub(crate) reserve: u64,
     /// `INTAKE_COMMAND`, and how it is called.
     pub(crate) command: Option<CommandOptions>,
 }
@@ -60,6 +62,7 @@ impl Intaking {
             policy: Policy { backoff, retry_all: true, attempt_timeout, ..usual }
                 .with_max_retries(max_retries),
             pages_per_part: values.number("INTAKE_PART_PAGES")?,
+            reserve: values.number("DISK_HARD_BYTES")?,
             command,
             max_retries,
             interval: values.time("INTAKE_INTERVAL_SEC")?,

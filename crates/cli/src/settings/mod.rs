@@ -45,6 +45,17 @@ pub(crate) struct Place {
     pub(crate) store: StoreUrl,
 }
 
+impl Place {
+    /// The folders without which nothing goes on: that of the database, and the one for everything that is on its way.
+    pub(crate) fn homes(&self) -> Vec<PathBuf> {
+        let database = match &self.store {
+            StoreUrl::Sqlite(file) => file.parent().filter(|folder| !folder.as_os_str().is_empty()),
+            StoreUrl::Postgres(_) => None,
+        };
+        database.map(PathBuf::from).into_iter().chain([self.data_dir.clone()]).collect()
+    }
+}
+
 /// Which store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreUrl {

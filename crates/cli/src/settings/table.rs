@@ -190,7 +190,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         set("METRICS_LISTEN", "127.0.0.1:9090", Address, BOTH, "address of the metrics for Prometheus; when it is in use, a free port"),
         set("MAX_UPLOAD_BYTES", "52428800", Bytes, WORK | GATEWAY, "the largest file that is taken"),
         set("DISK_SOFT_BYTES", "1073741824", Bytes, BOTH, "with less free space than this it is warned"),
-        set("DISK_HARD_BYTES", "268435456", Bytes, BOTH, "with less free space than this no upload is taken"),
+        set("DISK_HARD_BYTES", "268435456", Bytes, BOTH, "with less free space than this nothing new is taken"),
     ]},
     Section { title: "Gateway", settings: &[
         set("GATEWAY_URL", "", Url, WORK, "the PDF→XML gateway").unset("the one that is built in"),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redrive_blob::Location;
+use redrive_blob::room::Places;
 use redrive_blob::shelf::Shelf;
 use redrive_convert::{Gateway, TARGET};
 use redrive_engine::{By, Engine};
@@ -74,6 +75,8 @@ pub(crate) async fn register(
         // A program asks nobody: what it fails with is not blamed on the gateway.
         targets: if intaking.command.is_some() { Vec::new() } else { vec![TARGET.to_owned()] },
         patience: PATIENCE,
+        room: Places::of(vec![shelf.blobs()]).folders(&place.homes()),
+        reserve: intaking.reserve,
     };
     engine.permanent(QUEUE, Queue::new(engine.clone(), mover, queue)).await.map_err(engine_stop)?;
     let retention = DocumentRetention::new(engine.store().clone(), store.clone(), every);

@@ -147,6 +147,38 @@ fn below_the_soft_limit_it_is_warned_and_below_the_hard_one_refused_before_the_b
     );
 }
 
+/// What goes to a disk without room is refused or stays where it is; what goes elsewhere goes on.
+#[test]
+fn each_disk_counts_for_what_is_written_to_it() {
+    let Some(disk) = SmallDisk::mount("64m") else { return };
+    let data = tempfile::tempdir().unwrap();
+    let (people, fetched) = (disk.path().join("people"), disk.path().join("fetched"));
+    let intake = format!("file://{}", people.display());
+    let settings = [
+        ("INTAKE_URL", intake.as_str()),
+        ("INTAKE_INTERVAL_SEC", "0.2"),
+        ("FETCH_TO", fetched.to_str().unwrap()),
+        ("DISK_SOFT_BYTES", "33554432"),
+        ("DISK_HARD_BYTES", "33554432"),
+    ];
+    let ballast = disk.fill(16 << 20);
+    let server = Running::serve(data.path(), &settings);
+    let manifest = br#"{"manifest_version":1,"resources":[{"id":"a","url":"https://a.invalid/"}]}"#;
+    let hand_in = || server.ask("POST", "/api/fetch", &[("content-type", "application/json")], manifest);
+    let refused = hand_in();
+    assert!(refused.status == 503 && refused.head.contains("retry-after: 30"), "{refused:?}");
+    std::fs::write(people.join("queue/a.pdf"), hello()).unwrap();
+    let board = || server.operate(data.path(), "GET", "/api/intake").body;
+    wait_for("intake says why it takes nothing", || {
+        board().contains("the disk is nearly full").then_some(())
+    });
+    assert!(people.join("queue/a.pdf").exists());
+    assert_eq!(server.upload(data.path(), "b.pdf", &hello()).status, 201, "it goes to another disk");
+    std::fs::remove_file(ballast).unwrap();
+    assert_eq!(hand_in().status, 202);
+    wait_for("intake goes on by itself", || people.join("result/a.pdf").exists().then_some(()));
+}
+
 #[test]
 fn a_disk_that_is_full_for_database_and_files_loses_nothing_and_recovers_without_a_restart() {
     let Some(disk) = SmallDisk::mount("32m") else { return };

@@ -59,6 +59,8 @@ fn every_name_of_the_contract_is_there_after_a_conversion() {
         ("redrive_queue_depth{workload=\"convert\",state=\"waiting_retry\"} ", 0.0),
         ("redrive_queue_depth{workload=\"convert\",state=\"waiting_batch\"} ", 0.0),
         ("redrive_queue_oldest_age_seconds ", 0.0),
+        ("redrive_queue_age_seconds{workload=\"convert\"} ", 0.0),
+        ("redrive_queue_age_seconds{workload=\"fetch\"} ", 0.0),
         ("redrive_jobs_active{workload=\"convert\"} ", 0.0),
         ("redrive_job_processing_duration_seconds_count{workload=\"convert\"} ", 1.0),
         ("redrive_job_processing_duration_seconds_bucket{workload=\"convert\",le=\"+Inf\"} ", 1.0),

@@ -25,6 +25,14 @@ impl Server {
         })
     }
 
+    /// The same, where whoever comes from this machine is a relay.
+    pub(crate) fn behind_relays(router: axum::Router, limits: Limits) -> Self {
+        Self::run(async move |listener, stopped| {
+            let is_relay = |address: std::net::IpAddr| address.is_loopback();
+            redrive_door::serve_behind(listener, router, limits, is_relay, stopped).await;
+        })
+    }
+
     fn run<F>(serve: impl FnOnce(TcpListener, Stopped) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,

@@ -12,6 +12,10 @@ use redrive_door::{Limits, TooSlow};
 use crate::client::{Server, get, post};
 
 fn server(limits: Limits) -> Server {
+    Server::with(router(), limits)
+}
+
+fn router() -> Router {
     let large = async || Body::from(vec![b'x'; 64 << 20]);
     let who = async |ConnectInfo(peer): ConnectInfo<std::net::SocketAddr>| peer.ip().to_string();
     let swallow = async |body: Body| match axum::body::to_bytes(body, 64 << 20).await {
@@ -19,13 +23,12 @@ fn server(limits: Limits) -> Server {
         Err(error) => (StatusCode::REQUEST_TIMEOUT, TooSlow::is_cause_of(&error).to_string()),
     };
     let refuse = async || StatusCode::FORBIDDEN;
-    let router = Router::new()
+    Router::new()
         .route("/", on_get("hello"))
         .route("/large", on_get(large))
         .route("/who", on_get(who))
         .route("/swallow", on_post(swallow))
-        .route("/refuse", on_post(refuse));
-    Server::with(router, limits)
+        .route("/refuse", on_post(refuse))
 }
 
 const SHORT: Duration = Duration::from_millis(400);
@@ -100,6 +103,22 @@ fn an_address_has_a_number_of_its_own() {
     assert!(server.connect().is_closed());
     first.send(&get("/"));
     assert_eq!(first.answer().status, 200);
+}
+
+#[test]
+fn a_relay_has_as_many_connections_as_there_are() {
+    let limits = Limits { connections: 3, per_address: 1, ..Limits::default() };
+    let server = Server::behind_relays(router(), limits);
+    let mut held: Vec<_> = (0..3).map(|_| server.connect()).collect();
+    for client in &mut held {
+        client.send(&get("/"));
+        assert_eq!(client.answer().status, 200);
+    }
+    let mut fourth = server.connect();
+    fourth.send(&get("/"));
+    assert!(fourth.is_silent(SHORT), "all together still have a number");
+    held.pop();
+    assert_eq!(fourth.answer().status, 200);
 }
 
 /// Also covers: M46.

@@ -41,7 +41,10 @@ impl Engine {
             queues.iter().map(|queue| (&queue.workload, queue.stats)).collect();
         for workload in &known {
             // One that has emptied says so.
-            depth(workload, depths.get(workload).copied().unwrap_or_default());
+            let stats = depths.get(workload).copied().unwrap_or_default();
+            depth(workload, stats);
+            metrics::gauge!("redrive_queue_age_seconds", "workload" => workload.to_string())
+                .set(stats.oldest_age.unwrap_or_default().as_secs_f64());
             let failed = |count: &&redrive_store::StateCount| {
                 count.state == State::Failed && count.workload == *workload
             };

@@ -174,6 +174,12 @@ impl Manifests {
         Self { engine, blobs, options: Arc::new(options) }
     }
 
+    /// Where they are kept.
+    #[must_use]
+    pub fn blobs(&self) -> Arc<dyn Blobs> {
+        self.blobs.clone()
+    }
+
     /// What they are judged by.
     #[must_use]
     pub fn options(&self) -> &ManifestOptions {

@@ -11,6 +11,7 @@ mod take;
 use std::time::Duration;
 
 use redrive_blob::Key;
+use redrive_blob::room::Places;
 use redrive_blob::shelf::Item;
 use redrive_engine::{Code, Context, Done, Engine, Failure, Permanent, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,10 @@ pub struct QueueOptions {
     pub targets: Vec<String>,
     /// A file that lies in `pdf/` for so long and is no document's goes back to `queue/`; a row whose job ended so long ago is put right.
     pub patience: Duration,
+    /// Where a document and what is made of it are written.
+    pub room: Places,
+    /// With less free bytes there nothing is taken in: they are for what was taken already.
+    pub reserve: u64,
 }
 
 /// What the last look found, for people.

@@ -29,6 +29,10 @@ impl Queue {
         if paused.iter().any(|name| name.is_empty() || name == Document::WORKLOAD) {
             return Ok(Room::closed("paused"));
         }
+        let free = self.options.room.free().await.map_err(|error| error.failure())?;
+        if free.is_some_and(|free| free < self.options.reserve) {
+            return Ok(Room::closed("the disk is nearly full"));
+        }
         let live = self.mover.store.live_documents(self.mover.shelf.root()).await.map_err(unknown)?;
         let queues = store.queues().await.map_err(unknown)?;
         let name = WorkloadName::new(Document::WORKLOAD).map_err(unknown)?;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redrive_blob::S3Settings;
+use redrive_blob::room::Places;
 use redrive_blob::shelf::{BucketShelf, FolderShelf, Shelf};
 use redrive_engine::model::backoff::Backoff;
 use redrive_engine::store::intake::{
@@ -38,6 +39,8 @@ pub(crate) struct Bench {
     pub(crate) interval: Duration,
     /// What is needed to process a document.
     pub(crate) targets: Vec<String>,
+    /// Free bytes that must be there.
+    pub(crate) reserve: u64,
     gateway: Gateway,
     /// Where the files of people are; also those of a bucket, whose server keeps each object as a file.
     files: PathBuf,
@@ -107,6 +110,7 @@ impl Bench {
             command: None,
             interval: Duration::from_millis(200),
             targets: Vec::new(),
+            reserve: 0,
             gateway: Gateway::new(options).unwrap(),
             files,
             _home: home,
@@ -146,6 +150,8 @@ impl Bench {
             settle: Duration::ZERO,
             targets: self.targets.clone(),
             patience: Duration::from_millis(500),
+            room: Places::default().folders(std::slice::from_ref(&self.files)),
+            reserve: self.reserve,
         };
         engine.permanent("intake.queue", Queue::new(engine.clone(), mover, queue)).await.unwrap();
         engine.start()

@@ -99,6 +99,23 @@ async fn nothing_is_taken_while_intake_is_paused() {
 }
 
 #[tokio::test]
+async fn nothing_is_taken_while_the_disk_is_nearly_full() {
+    let gateway = FakeGateway::start([Say::Xml]).await;
+    let mut bench = Bench::new(&gateway.url).await;
+    bench.reserve = u64::MAX;
+    bench.put("queue/a.pdf", PDF);
+    let running = bench.start().await;
+    bench
+        .until("the look says why", async |bench| {
+            let seen = seen(bench).await;
+            seen.lie == 1 && seen.stopped.as_deref() == Some("the disk is nearly full")
+        })
+        .await;
+    assert!(bench.documents().await.is_empty() && bench.at("queue/a.pdf").exists());
+    running.drain().await;
+}
+
+#[tokio::test]
 async fn a_file_that_is_put_back_from_failed_is_a_new_document() {
     let gateway = FakeGateway::start([Say::Broken]).await;
     let (bench, running) = Bench::started(&gateway.url).await;

@@ -53,6 +53,7 @@ verbs! {
     Write open_token_session(key: SessionKey, token: TokenId) -> bool;
     Write enqueue(call: Enqueue) -> EnqueueReply;
     Write enqueue_for(call: Enqueue, claim: Claim) -> (EnqueueReply, Vec<Claimed>);
+    Read is_answered(owner: &Owner, key: &str) -> bool;
     Write publish(events: Vec<NewEvent>) -> ();
     Write claim(claim: Claim) -> Vec<Claimed>;
     Write extend(worker: WorkerId, leases: Vec<Lease>, ttl: Duration) -> Vec<Extension>;

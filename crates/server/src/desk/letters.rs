@@ -11,6 +11,7 @@ use redrive_store::{Acted, DeadRow, DeadState};
 use crate::app::App;
 use crate::body::Said;
 use crate::deadline::to_its_end;
+use crate::disk::Incoming;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -20,7 +21,8 @@ use crate::{dead, view};
 #[utoipa::path(post, path = "/api/dead-letters/{offset}/replay", tag = "operators", params(("offset" = i64, Path, description = "Its place among the dead letters")), request_body = Option<Because>, responses(
     (status = 202, body = JobReply),
     (status = 404, description = "NOT_FOUND; EXPIRED: what the job needs is gone", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json")))]
+    (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "OVERLOADED: the disk is nearly full", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn replay(
     State(app): State<App>,
     operator: Operator,
@@ -42,6 +44,7 @@ pub(crate) async fn again(
     Because { reason }: Because,
 ) -> Result<JobId, Refusal> {
     let row = open(app, operator, offset).await?;
+    app.disk().admit(Incoming::of(&row.workload), 0).await?;
     let desk = app.desk().clone();
     let acted = to_its_end(async move { desk.replay_letter(operator, row.job, reason).await }).await?;
     match acted {

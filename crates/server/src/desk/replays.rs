@@ -20,6 +20,7 @@ use url::form_urlencoded;
 use crate::app::App;
 use crate::body::Said;
 use crate::deadline::to_its_end;
+use crate::disk::Incoming;
 use crate::operator::Operator;
 use crate::query;
 use crate::refusal::Refusal;
@@ -30,7 +31,8 @@ use crate::refusal::Refusal;
     (status = 201, description = "Started", body = Replay),
     (status = 400, description = "VALIDATION_*, VALIDATION_FILTER_REQUIRED", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "NOT_FOUND: nothing matches, or there is no such group", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "CONFLICT_STATE: another one of this workload goes on", body = Problem, content_type = "application/problem+json")))]
+    (status = 409, description = "CONFLICT_STATE: another one of this workload goes on", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "OVERLOADED: the disk is nearly full", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(
     State(app): State<App>,
     operator: Operator,
@@ -94,6 +96,7 @@ pub(crate) async fn count(
 pub(crate) async fn begin(app: &App, operator: Operator, asked: NewReplay) -> Result<Replay, Refusal> {
     let reason = asked.reason.clone();
     let new = plan(app, operator, asked).await?;
+    app.disk().admit(Incoming::of(&new.workload), 0).await?;
     let desk = app.desk().clone();
     let id = to_its_end(async move { desk.start_replay(operator, new, reason).await }).await?;
     look(app, operator, id).await

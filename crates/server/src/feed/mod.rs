@@ -6,6 +6,7 @@
 pub(crate) mod stream;
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ pub(crate) use stream::stream;
 use crate::limits::Limits;
 use crate::own::Desk;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{Ended, Session};
+use crate::slots::{Slot, Slots};
 use crate::upload::overloaded;
 
 /// Events that are read at once.
@@ -35,8 +37,7 @@ pub(crate) struct Feed {
     desk: Desk,
     poll: Duration,
     buffer: usize,
-    most: usize,
-    each: usize,
+    places: Slots,
     state: Mutex<State>,
     wake: Notify,
     catching_up: Semaphore,
@@ -67,7 +68,20 @@ pub(crate) struct Listening {
     /// From where it goes on.
     pub(crate) position: EventSeq,
     /// What comes from now on.
-    pub(crate) coming: mpsc::Receiver<Arc<Event>>,
+    pub(crate) coming: Coming,
+}
+
+/// What a listener hears. As long as it is there the listener has its place.
+pub(crate) struct Coming {
+    events: mpsc::Receiver<Arc<Event>>,
+    _place: Slot,
+}
+
+impl Coming {
+    /// The next event; nothing when the feed has let the listener go.
+    pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
+        self.events.recv().await
+    }
 }
 
 impl Feed {
@@ -76,8 +90,7 @@ impl Feed {
             desk,
             poll: limits.stream_poll,
             buffer: limits.stream_buffer.max(1),
-            most: limits.streams,
-            each: limits.streams_per_session,
+            places: Slots::of_streams(limits),
             state: Mutex::default(),
             wake: Notify::new(),
             catching_up: Semaphore::new(CATCHING_UP),
@@ -129,31 +142,30 @@ impl Feed {
         Ok(Some(events.len()))
     }
 
-    /// Begins to listen, behind the event that the client saw last, or now.
+    /// Begins to listen from this address, behind the event that the client saw last, or now.
     pub(crate) async fn listen(
         &self,
         session: &Session,
+        from: IpAddr,
         after: Option<EventSeq>,
     ) -> Result<Listening, Refusal> {
-        let (position, coming, missed) = {
+        let place = self.places.take(session.owner(), from);
+        let place = place.ok_or_else(|| overloaded("Too many event streams at once."))?;
+        let (position, events, missed) = {
             let mut state = self.state.lock().await;
             state.listeners.retain(|_, listener| !listener.sender.is_closed());
-            let owner = session.owner();
-            let own = state.listeners.values().filter(|listener| listener.session.owner() == owner).count();
-            if state.listeners.len() >= self.most || own >= self.each {
-                return Err(overloaded("Too many event streams at once."));
-            }
             if state.listeners.is_empty() {
                 let newest = self.desk.last_event().await?;
                 state.start_at(newest);
             }
-            let (sender, coming) = mpsc::channel(self.buffer);
+            let (sender, events) = mpsc::channel(self.buffer);
             let id = state.next;
             state.next += 1;
             state.listeners.insert(id, Listener { session: session.clone(), sender });
-            (state.position, coming, state.kept_since(after, session))
+            (state.position, events, state.kept_since(after, session))
         };
         self.wake.notify_one();
+        let coming = Coming { events, _place: place };
         let mut listening = Listening { missed: Vec::new(), reset: false, position, coming };
         match (after, missed) {
             (None, _) => {}
@@ -166,6 +178,12 @@ impl Feed {
             },
         }
         Ok(listening)
+    }
+
+    /// Lets go whoever listens by what has ended. What another server ends is noticed by [`crate::session::ends`].
+    pub(crate) async fn let_go(&self, ended: Ended) {
+        let mut state = self.state.lock().await;
+        state.listeners.retain(|_, listener| !listener.session.rests_on(ended));
     }
 
     /// What a session missed, from the table; nothing when it is too much or no longer there.

@@ -13,29 +13,31 @@ use redrive_api::Problem;
 use redrive_model::EventSeq;
 
 use crate::app::App;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
-use crate::session::{Session, token_ends};
+use crate::session::{Session, ends};
 use crate::view;
 
 /// A client that was cut off comes back after this.
 const COME_BACK: Duration = Duration::from_secs(2);
 
 /// Own events as they happen, for operators those of all jobs. Each has its sequence as id, its type as name and an `Event` as data. `reset` means: more was
-/// missed than can be told, look at everything anew.
+/// missed than can be told, look at everything anew. The stream ends with what opened it: a session, a sign-in, a token.
 #[utoipa::path(get, path = "/api/events/stream", tag = "events",
     params(("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen; what came after it follows")),
     responses(
         (status = 200, description = "Events without end", content_type = "text/event-stream", body = String),
-        (status = 503, description = "OVERLOADED: too many streams", body = Problem, content_type = "application/problem+json")))]
+        (status = 503, description = "OVERLOADED: too many streams of this session, of this address, or in all", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn stream(
     State(app): State<App>,
     session: Session,
+    Peer(from): Peer,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let after = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     // What is no number of ours is as good as none.
     let after = after.and_then(|text| text.trim().parse::<i64>().ok()).filter(|n| *n >= 0).map(EventSeq);
-    let listening = app.feed().listen(&session, after).await?;
+    let listening = app.feed().listen(&session, from, after).await?;
     let hello = Message::default().retry(COME_BACK).comment("hello");
     // Who is cut off before the first event knows where to go on.
     let hello = if after.is_none() { hello.id(listening.position.to_string()) } else { hello };
@@ -45,16 +47,15 @@ pub(crate) async fn stream(
     });
     let begin = [hello].into_iter().chain(reset).chain(listening.missed.iter().map(message));
     let coming = stream::unfold(listening.coming, |mut coming| async {
-        coming.recv().await.map(|event| (message(&event), coming))
+        coming.next().await.map(|event| (message(&event), coming))
     });
     let mut stopping = app.stopping();
-    // Who listens as an operator hears nothing more when their token is taken back.
     let stop = {
         let (app, session) = (app.clone(), session.clone());
         async move {
             tokio::select! {
                 _ = stopping.wait_for(|stop| *stop) => {}
-                () = token_ends(&app, &session) => {}
+                () = ends(&app, &session) => {}
             }
         }
     };

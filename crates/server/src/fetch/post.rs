@@ -1,10 +1,12 @@
 //! `POST /api/fetch`: a manifest comes in, a batch goes out. It is judged while it streams; what is refused or breaks off leaves nothing.
 
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::{Stream, TryStreamExt, stream};
 use redrive_api::{FetchManifest, FetchReply, Problem, ProblemError};
 use redrive_door::TooSlow;
 use redrive_fetch::{AcceptError, Handing, ManifestProblem, ManifestProblems, Spot};
@@ -13,14 +15,17 @@ use redrive_model::Code;
 use super::shape;
 use crate::app::App;
 use crate::deadline::to_its_end;
-use crate::rates::too_often;
+use crate::disk::Incoming;
 use crate::refusal::Refusal;
 use crate::session::Guest;
-use crate::upload::{admit_manifest, admit_received, announced, idempotency_key};
+use crate::upload::{admit_manifest, admit_received, announced, charge, idempotency_key};
+
+/// A manifest that is packed becomes so many times as large, as far as the room for it is concerned.
+const UNPACKS_TO: u64 = 64;
 
 /// Takes a manifest and makes a batch of it.
 #[utoipa::path(post, path = "/api/fetch", tag = "fetch",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat"),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat: one that has its answer gets it again, whatever quota is used up"),
         ("Content-Encoding" = Option<String>, Header, description = "gzip, or nothing")),
     request_body(description = "A JSON document of up to 1,000 resources, or NDJSON of up to 1,000,000, one a line; the first line may hold the other fields",
         content((FetchManifest = "application/json"), (String = "application/x-ndjson",
@@ -50,16 +55,15 @@ pub(crate) async fn post(
         let text = format!("The manifest is larger than {limit} bytes: send it in parts.");
         return Err(Refusal::new(Code::ValidationTooLarge, text));
     }
-    let place = admit_manifest(&app, &guest, announced.unwrap_or(0)).await?;
-    let body = body.into_data_stream();
+    let place = admit_manifest(&app, &guest, announced.unwrap_or(0), key.as_deref()).await?;
+    let body = while_room(&app, body.into_data_stream(), shape.gzip);
     let received = manifests.receive(body, shape, &Handing::default()).await.map_err(refused)?;
-    if announced.is_none() && !guest.is_operator() {
-        // It was not charged before.
-        app.meters().bytes.take(guest.owner(), received.encoded_bytes() as f64).map_err(too_often)?;
+    if announced.is_none() {
+        charge(&app, &guest, received.encoded_bytes(), key.as_deref()).await?;
     }
     let accepted = to_its_end(async move {
         let session = guest.keep(&app).await?;
-        let _turn = admit_received(&app, &session).await?;
+        let _turn = admit_received(&app, &session, key.as_deref()).await?;
         let accepted = app.desk().hand_in_manifest(&session, received, key).await.map_err(refused)?;
         drop(place);
         tracing::info!(event = "fetch.accepted", batch = %accepted.batch, resources = accepted.resource_count, replayed = accepted.replayed);
@@ -76,12 +80,42 @@ pub(crate) async fn post(
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(reply)).into_response())
 }
 
+/// The body as long as there is room for it.
+fn while_room(
+    app: &App,
+    body: BodyDataStream,
+    packed: bool,
+) -> impl Stream<Item = Result<Bytes, axum::Error>> + Send + use<> {
+    let room = app.disk().watch_over(Incoming::Manifest);
+    let times = if packed { UNPACKS_TO } else { 1 };
+    stream::try_unfold((body, room), move |(mut body, mut room)| async move {
+        let Some(piece) = body.try_next().await? else { return Ok(None) };
+        room.count((piece.len() as u64).saturating_mul(times))
+            .await
+            .map_err(|no| axum::Error::new(NoRoom(no)))?;
+        Ok(Some((piece, (body, room))))
+    })
+}
+
+/// The disk was nearly full in the middle of a body.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no room for more")]
+struct NoRoom(Refusal);
+
+/// Why a body broke off.
+fn broken(error: axum::Error) -> Refusal {
+    if TooSlow::is_cause_of(&error) {
+        return Refusal::new(Code::RequestTimeout, "The manifest came too slowly.");
+    }
+    match error.into_inner().downcast::<NoRoom>() {
+        Ok(no) => no.0,
+        Err(_) => Refusal::new(Code::ValidationMalformed, "The body breaks off."),
+    }
+}
+
 pub(crate) fn refused(error: AcceptError<axum::Error>) -> Refusal {
     match error {
-        AcceptError::Body(error) if TooSlow::is_cause_of(&error) => {
-            Refusal::new(Code::RequestTimeout, "The manifest came too slowly.")
-        }
-        AcceptError::Body(_) => Refusal::new(Code::ValidationMalformed, "The body breaks off."),
+        AcceptError::Body(error) => broken(error),
         AcceptError::Refused(problems) => flawed(&problems),
         AcceptError::Mismatch => {
             Refusal::new(Code::IdempotencyMismatch, "This idempotency key was used for another request.")

@@ -8,6 +8,7 @@ use redrive_model::{Code, State as JobState};
 
 use crate::app::App;
 use crate::deadline::to_its_end;
+use crate::disk::Incoming;
 use crate::own::Owned;
 use crate::refusal::Refusal;
 use crate::view;
@@ -19,7 +20,8 @@ type Accepted = (StatusCode, Json<JobReply>);
     (status = 202, body = JobReply),
     (status = 403, description = "FORBIDDEN", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "EXPIRED: the source is gone", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json")))]
+    (status = 409, description = "CONFLICT_STATE, CONFLICT_DUPLICATE", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "OVERLOADED: the disk is nearly full", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn retry(State(app): State<App>, job: Owned) -> Result<Accepted, Refusal> {
     accepted(&start_again(&app, job).await?).await
 }
@@ -30,6 +32,7 @@ pub(crate) async fn start_again(app: &App, job: Owned) -> Result<Owned, Refusal>
     if job.state != JobState::Failed || refused {
         return Err(job.wrong_state());
     }
+    app.disk().admit(Incoming::of(&job.workload), 0).await?;
     let id = job.id;
     let done = to_its_end(async move {
         job.retry().await?;

@@ -6,5 +6,5 @@ pub(crate) mod forget;
 pub(crate) mod look;
 
 pub(crate) use acts::{cancel, retry};
-pub(crate) use forget::forget_me;
+pub(crate) use forget::{forget_me, forgotten};
 pub(crate) use look::{attempts, events, explain, list, one};

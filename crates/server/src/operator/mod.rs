@@ -18,7 +18,6 @@ use axum::http::{HeaderMap, header};
 use redrive_engine::Engine;
 use redrive_store::{SessionKey, StoreError};
 use sha2::{Digest, Sha256};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub(crate) use sign_in::{enter, leave, page};
@@ -63,13 +62,11 @@ struct Keys {
     lasting: Hash,
     local: Mutex<Option<Hash>>,
     codes: Mutex<Vec<(Hash, Instant)>>,
-    /// Says that a token was taken back, to those who hold a connection open.
-    revoked: watch::Sender<()>,
 }
 
 impl Keys {
     fn new(lasting: Hash) -> Self {
-        Self { lasting, local: Mutex::default(), codes: Mutex::default(), revoked: watch::Sender::new(()) }
+        Self { lasting, local: Mutex::default(), codes: Mutex::default() }
     }
 }
 
@@ -148,16 +145,6 @@ impl Operators {
         let before = codes.len();
         codes.retain(|(hash, _)| !hash.is(sent));
         codes.len() < before
-    }
-
-    /// Tells those who hold a connection open that a token was taken back: they look whether it was theirs.
-    pub(crate) fn tell_revoked(&self) {
-        self.0.revoked.send_replace(());
-    }
-
-    /// Hears of it.
-    pub(crate) fn hear_revoked(&self) -> watch::Receiver<()> {
-        self.0.revoked.subscribe()
     }
 
     /// What the store keeps of a browser that has signed in. Nobody without its secret and the lasting token can make it, and no

@@ -15,7 +15,7 @@ use crate::pages::sign_in;
 use crate::peer::Peer;
 use crate::rates::too_often;
 use crate::refusal::Refusal;
-use crate::session::{Secret, Visit};
+use crate::session::{Ended, Secret, Visit};
 
 /// What the link brings.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -86,11 +86,12 @@ pub(crate) async fn enter(
     Ok(to(wanted.as_str()))
 }
 
-/// Signs a browser out.
+/// Signs a browser out. What it listens to ends.
 #[utoipa::path(post, path = "/sign-out", tag = "operators", responses((status = 303, description = "The cookie is gone")))]
 pub(crate) async fn leave(State(app): State<App>, visit: Visit) -> Result<Response, Refusal> {
     if let Some(key) = visit.sign_out() {
         app.desk().end_key(key).await?;
+        app.feed().let_go(Ended::Session(key)).await;
     }
     Ok(to("/"))
 }

@@ -11,6 +11,7 @@ use redrive_engine::store::{BatchFailures, BatchRow, JobFilter, JobRow, PageRequ
 use redrive_fetch::{
     AcceptError, Accepted, Format, Handing, Manifests, Missing, Pools, ProxyState, Received, summary,
 };
+use redrive_model::limits::MAX_PAGE;
 use redrive_model::{BatchId, BatchState, Code, Shown};
 
 use super::Desk;
@@ -94,6 +95,34 @@ impl Desk {
             let _ = manifests.cancel(id, &session.by()).await;
         }
         Ok(())
+    }
+
+    /// Puts away the open dead letters of this session's batches.
+    pub(crate) async fn put_away_batches(&self, session: &Session) -> Result<(), Refusal> {
+        let Ok(manifests) = self.manifests() else { return Ok(()) };
+        let mut batches = None;
+        loop {
+            let page = PageRequest { limit: MAX_PAGE, cursor: batches };
+            let page = manifests.batches(Some(session.owner().clone()), page).await?;
+            for batch in page.rows.iter().filter(|row| row.counters.failed > 0) {
+                let failed =
+                    JobFilter { batch: Some(batch.id), shown: vec![Shown::Failed], ..JobFilter::default() };
+                let mut members = None;
+                loop {
+                    let page = PageRequest { limit: MAX_PAGE, cursor: members };
+                    let page = self.engine.store().jobs(failed.clone(), page).await?;
+                    self.put_away(session, page.rows.iter().map(|row| row.id).collect()).await?;
+                    members = page.next;
+                    if members.is_none() {
+                        break;
+                    }
+                }
+            }
+            batches = page.next;
+            if batches.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     async fn own_live(&self, session: &Session) -> Result<Vec<BatchId>, Refusal> {

@@ -2,8 +2,8 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use redrive_fetch::wire::{DeadLetterTask, dead_letter};
-use redrive_model::Offset;
-use redrive_store::{DeadFilter, DeadRow, Matching, Page, PageRequest};
+use redrive_model::{JobId, Offset};
+use redrive_store::{DeadFilter, DeadRow, DeadState, Matching, Page, PageRequest};
 
 use super::Desk;
 use crate::operator::Operator;
@@ -46,6 +46,19 @@ impl Desk {
     /// One of them.
     pub(crate) async fn dead_letter(&self, _: Operator, offset: Offset) -> Result<Option<DeadRow>, Refusal> {
         Ok(self.engine.store().dead_letter(offset).await?)
+    }
+
+    /// Puts away what is open of a session's own jobs that failed: nobody is to start them again.
+    pub(crate) async fn put_away(&self, session: &Session, failed: Vec<JobId>) -> Result<(), Refusal> {
+        let mut open = Vec::new();
+        for job in failed {
+            let letters = self.engine.store().dead_letters_of(job).await?;
+            open.extend(letters.iter().filter(|row| row.state == DeadState::Open).map(|row| row.offset));
+        }
+        if !open.is_empty() {
+            self.engine.discard(open, &session.by()).await?;
+        }
+        Ok(())
     }
 
     /// What they are to other systems, in their order.

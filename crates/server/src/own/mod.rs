@@ -212,6 +212,11 @@ impl Desk {
         Ok(self.engine.hand_in(call).await?)
     }
 
+    /// Whether this session asked with this idempotency key before, and has its answer.
+    pub(crate) async fn is_answered(&self, session: &Session, key: &str) -> Result<bool, Refusal> {
+        Ok(self.engine.store().is_answered(session.owner(), key).await?)
+    }
+
     /// Leaves a failed job for an upload that was refused.
     pub(crate) async fn reject(
         &self,
@@ -240,10 +245,6 @@ impl Desk {
 
     pub(crate) async fn touch_session(&self, key: SessionKey) -> Result<bool, Refusal> {
         Ok(self.engine.store().touch_session(key).await?)
-    }
-
-    pub(crate) async fn end_session(&self, session: &Session) -> Result<bool, Refusal> {
-        self.end_key(session.key()).await
     }
 
     pub(crate) async fn end_key(&self, key: SessionKey) -> Result<bool, Refusal> {

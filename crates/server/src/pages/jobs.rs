@@ -47,6 +47,7 @@ pub(super) async fn page(
         }
         (list.search())
         (list.table())
+        @if !session.is_operator() { p.fine { a href="/forget" { "Remove everything of mine" } } }
     };
     let title = list.title();
     Ok(Shell::new(&title, viewer).at(Place::Jobs).live(banner(&app).await, "/live").page(&body))

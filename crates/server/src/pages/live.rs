@@ -19,8 +19,10 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::banner;
 use crate::app::App;
+use crate::feed::Coming;
+use crate::peer::Peer;
 use crate::refusal::Refusal;
-use crate::session::{Session, token_ends};
+use crate::session::{Session, ends};
 use crate::upload::is_active;
 
 /// Between two messages about the same thing.
@@ -42,6 +44,7 @@ pub(super) struct Watch {
 pub(super) async fn stream(
     State(app): State<App>,
     session: Session,
+    Peer(from): Peer,
     watch: Result<Query<Watch>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let unknown = |_| Refusal::new(Code::ValidationUnknownField, "The query can hold job.");
@@ -53,7 +56,7 @@ pub(super) async fn stream(
     if let Some(id) = job {
         app.desk().owned(&session, id).await?;
     }
-    let listening = app.feed().listen(&session, None).await?;
+    let listening = app.feed().listen(&session, from, None).await?;
     let (sender, receiver) = mpsc::channel(8);
     let watcher = Watcher { app, session, job, sender };
     tokio::spawn(watcher.run(listening.coming));
@@ -79,10 +82,10 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Until nobody listens, the feed drops us (who listens comes back), an operator's token is taken back, or the server stops.
-    async fn run(self, mut coming: mpsc::Receiver<std::sync::Arc<redrive_store::Event>>) {
+    /// Until nobody listens, the feed lets us go (who listens comes back), what opened the session ends, or the server stops.
+    async fn run(self, mut coming: Coming) {
         let mut stopping = self.app.stopping();
-        let mut token_ends = std::pin::pin!(token_ends(&self.app, &self.session));
+        let mut ends = std::pin::pin!(ends(&self.app, &self.session));
         let mut tick = tokio::time::interval(PACE);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut jobs, mut banner) = (self.jobs().await, banner::signature(&self.app).await);
@@ -93,9 +96,9 @@ impl Watcher {
         loop {
             tokio::select! {
                 _ = stopping.wait_for(|stop| *stop) => return,
-                () = &mut token_ends => return,
+                () = &mut ends => return,
                 () = self.sender.closed() => return,
-                event = coming.recv() => match event {
+                event = coming.next() => match event {
                     None => return,
                     Some(event) => {
                         changed |= self.job.is_none_or(|job| event.job == Some(job));

@@ -15,6 +15,7 @@ mod digest;
 mod docs;
 mod failures;
 mod fetch;
+mod forget;
 mod icon;
 mod intake;
 mod job;
@@ -109,6 +110,8 @@ pub(crate) fn table() -> Vec<Row> {
         Row::new(Method::GET, "/settings", Operator, look, get(settings::page)),
         Row::new(Method::POST, "/settings", Operator, act, post(settings::examine)),
         Row::new(Method::GET, "/banner", Everybody, look, get(banner::piece)),
+        Row::new(Method::GET, "/forget", Everybody, look, get(forget::page)),
+        Row::new(Method::POST, "/forget", Session, act, post(forget::forget)),
         Row::new(Method::GET, "/live", Session, look, get(live::stream)),
         Row::new(Method::GET, "/failures", Everybody, look, get(failures::list)),
         Row::new(Method::GET, "/failures/{code}", Everybody, look, get(failures::one)),

@@ -2,9 +2,11 @@
 //!
 //! A crowd of strangers whose uploads never end costs the store nothing: no row, no read, no connection.
 
+use std::net::IpAddr;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use redrive_model::Owner;
+use redrive_model::{Code, Owner};
 
 use super::{Session, Visit};
 use crate::app::App;
@@ -24,6 +26,11 @@ impl Guest {
         self.session.owner()
     }
 
+    /// From where.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.visit.address()
+    }
+
     /// Whether everything may be done.
     pub(crate) fn is_operator(&self) -> bool {
         self.session.is_operator()
@@ -34,8 +41,11 @@ impl Guest {
         self.visit.is_written().then_some(&self.session)
     }
 
-    /// The session, written if it was not: what it is to own comes after that.
+    /// The session, written if it was not: what it is to own comes after that. Refused when it has ended while something came for it.
     pub(crate) async fn keep(&self, app: &App) -> Result<Session, Refusal> {
+        if self.visit.is_written() && self.session.has_ended(app).await {
+            return Err(Refusal::new(Code::AuthRequired, "Your session has ended, so nothing was taken."));
+        }
         self.visit.write(app).await?;
         Ok(self.session.clone())
     }

@@ -20,7 +20,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use redrive_engine::By;
 use redrive_model::{Code, Owner};
-use redrive_store::{Scope, SessionKey, SessionLife, SessionRow};
+use redrive_store::{Scope, SessionKey, SessionLife, SessionRow, TokenId};
 use tokio::sync::OnceCell;
 
 use crate::app::App;
@@ -44,6 +44,8 @@ pub(crate) struct Session {
     key: SessionKey,
     owner: Owner,
     operator: Option<Operator>,
+    /// What an operator's browser has signed in with.
+    signed_in: Option<SessionKey>,
     request: RequestId,
 }
 
@@ -51,26 +53,61 @@ impl Session {
     fn of(key: SessionKey, request: RequestId) -> Result<Self, Refusal> {
         // Half of the hash is enough to be the only one, and useless to whoever reads it.
         let half = key.as_bytes().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-        Ok(Self { key, owner: owner(format!("s:{half}"))?, operator: None, request })
+        Ok(Self { key, owner: owner(format!("s:{half}"))?, operator: None, signed_in: None, request })
     }
 
-    /// An operator's, with or without a session of its own.
-    fn of_operator(own: Option<Self>, operator: Operator, request: RequestId) -> Result<Self, Refusal> {
+    /// An operator's, with or without a session of its own. A browser's depends on its sign-in.
+    fn of_operator(
+        own: Option<Self>,
+        operator: Operator,
+        signed_in: Option<SessionKey>,
+        request: RequestId,
+    ) -> Result<Self, Refusal> {
         let own = match own {
             Some(own) => own,
             None => Self {
                 key: SessionKey::from_bytes([0; 32]),
                 owner: owner(OPERATOR.to_owned())?,
                 operator: None,
+                signed_in: None,
                 request,
             },
         };
-        Ok(Self { operator: Some(operator.asking(request)), ..own })
+        Ok(Self { operator: Some(operator.asking(request)), signed_in, ..own })
     }
 
     /// The one decision about who may see what: one's own, and operators everything.
     pub(crate) fn may_see(&self, owner: Option<&Owner>) -> bool {
         self.operator.is_some() || owner == Some(&self.owner)
+    }
+
+    /// Whether this opened it.
+    pub(crate) fn rests_on(&self, ended: Ended) -> bool {
+        match (ended, self.operator) {
+            (Ended::Session(key), Some(_)) => self.signed_in == Some(key),
+            (Ended::Session(key), None) => self.key == key,
+            (Ended::Token(id), operator) => operator.and_then(Operator::token) == Some(id),
+        }
+    }
+
+    /// Whether what opened it opens nothing more. A store that is away says nothing about that.
+    async fn has_ended(&self, app: &App) -> bool {
+        !self.is_open(app).await.unwrap_or(true)
+    }
+
+    /// Whether what opened it still does. That somebody looks is no use of a session.
+    async fn is_open(&self, app: &App) -> Result<bool, Refusal> {
+        let (desk, limits) = (app.desk(), app.limits());
+        let Some(operator) = self.operator else {
+            return Ok(desk.session(self.key, limits.session).await?.is_some());
+        };
+        if let Some(key) = self.signed_in
+            && desk.session(key, limits.operator_session).await?.is_none()
+        {
+            return Ok(false);
+        }
+        let Some(token) = operator.token() else { return Ok(true) };
+        Ok(desk.token(token).await?.is_some_and(|row| Operator::with(&row, false).is_some()))
     }
 
     /// Whether everything may be seen.
@@ -92,11 +129,6 @@ impl Session {
             Some(operator) => operator.by(None),
             None => By::new(self.owner.as_str()).request(self.request.to_string()),
         }
-    }
-
-    /// The operator whose session it is, if it is one's.
-    pub(crate) const fn operator(&self) -> Option<Operator> {
-        self.operator
     }
 
     /// Whose jobs these are.
@@ -145,21 +177,20 @@ pub(crate) async fn need(State(need): State<Need>, request: Request, next: Next)
     next.run(request).await
 }
 
-/// Is done when the token that an operator's session depends on opens nothing more; never for others. For connections that stay open.
-pub(crate) async fn token_ends(app: &App, session: &Session) {
-    let Some(token) = session.operator().and_then(Operator::token) else {
-        return std::future::pending().await;
-    };
-    let mut revoked = app.operators().hear_revoked();
-    loop {
-        // Another server may have taken it back, and nobody tells when one expires.
-        let _ = tokio::time::timeout(app.limits().stream_heartbeat, revoked.changed()).await;
-        match app.desk().token(token).await {
-            Ok(Some(row)) if Operator::with(&row, false).is_some() => {}
-            Ok(Some(_) | None) => return,
-            // A store that is away says nothing about tokens.
-            Err(_) => {}
-        }
+/// What opened something, and opens nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Somebody signed out, or wants to be forgotten.
+    Session(SessionKey),
+    /// It was taken back.
+    Token(TokenId),
+}
+
+/// Is done when what opened a session opens it no more. For connections that stay open: the feed lets them go when this server ends it, but
+/// another server may, and nobody tells when a life is over.
+pub(crate) async fn ends(app: &App, session: &Session) {
+    while !session.has_ended(app).await {
+        tokio::time::sleep(app.limits().stream_heartbeat).await;
     }
 }
 
@@ -204,7 +235,11 @@ impl Visit {
                 Some(_) | None => None,
             };
             match operator {
-                Some(operator) => Session::of_operator(own, operator, self.0.request).map(Some),
+                Some(operator) => {
+                    // A token is looked at first, and alone.
+                    let signed_in = self.0.signed_in.filter(|_| self.0.token.is_none());
+                    Session::of_operator(own, operator, signed_in, self.0.request).map(Some)
+                }
                 None => Ok(own),
             }
         });
@@ -214,6 +249,11 @@ impl Visit {
     /// The operator who asks, if it is one.
     pub(crate) async fn operator(&self, app: &App) -> Result<Option<Operator>, Refusal> {
         Ok(self.known(app).await?.and_then(|session| session.operator))
+    }
+
+    /// From where the request came.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.0.from
     }
 
     /// Whether an operator asks. One who claims nothing is not looked up, and a claim that cannot be checked is none.
@@ -276,6 +316,11 @@ impl Visit {
         let _ = self.0.operator_made.set(secret);
     }
 
+    /// Whether the request came with an operator's cookie, good or not.
+    pub(crate) fn has_signed_in(&self) -> bool {
+        self.0.signed_in.is_some()
+    }
+
     /// The operator's cookie is taken away with this answer; what it stood for is to be ended.
     pub(crate) fn sign_out(&self) -> Option<SessionKey> {
         let _ = self.0.operator_ended.set(());
@@ -321,7 +366,7 @@ impl Visit {
         self.0.fresh.get().filter(|_| written).map(|(secret, _)| secret)
     }
 
-    /// The cookie goes with this answer.
+    /// The cookie is taken away with this answer.
     pub(crate) fn end(&self) {
         let _ = self.0.ended.set(());
     }

@@ -13,6 +13,7 @@ use super::receive::{self, Received, Stopped};
 use super::{admission, announced, commit, form_boundary, name, reject, too_large};
 use crate::app::App;
 use crate::deadline::to_its_end;
+use crate::disk::Incoming;
 use crate::refusal::Refusal;
 use crate::session::Guest;
 
@@ -36,7 +37,7 @@ pub(crate) async fn hand_in(
 ) -> Result<Vec<Handed>, Refusal> {
     let boundary = form_boundary(headers)?;
     let limit = app.limits().max_upload;
-    let _place = admission::admit(app, guest, announced(headers).unwrap_or(0)).await?;
+    let _place = admission::admit(app, guest, announced(headers).unwrap_or(0), None).await?;
     let most = limit.saturating_mul(MOST_FILES as u64);
     let mut form = Multipart::new(body, &boundary, most).most_parts(MOST_FILES + 1);
     let (mut handed, mut mapping) = (Vec::new(), None);
@@ -77,6 +78,9 @@ async fn one(
     if let Some(session) = guest.known()
         && let Err(refusal) = admission::within_quota(app, session).await
     {
+        return Ok(Err(refusal));
+    }
+    if let Err(refusal) = app.disk().admit(Incoming::Upload, 0).await {
         return Ok(Err(refusal));
     }
     match receive::store(app, form).await {

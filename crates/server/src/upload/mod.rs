@@ -8,7 +8,6 @@ mod content;
 pub(crate) mod form;
 mod name;
 mod receive;
-mod slots;
 mod turns;
 
 use axum::Json;
@@ -26,8 +25,7 @@ use redrive_model::limits::MAX_NAME_BYTES;
 use redrive_store::{Enqueued, Idempotency};
 use sha2::{Digest, Sha256};
 
-pub(crate) use admission::{admit_manifest, admit_received, is_active, overloaded};
-pub(crate) use slots::Slots;
+pub(crate) use admission::{admit_manifest, admit_received, charge, is_active, overloaded};
 pub(crate) use turns::Turns;
 
 use crate::app::App;
@@ -54,7 +52,7 @@ pub(crate) struct UploadForm {
 
 /// Takes a PDF and makes a job of it.
 #[utoipa::path(post, path = "/api/upload", tag = "jobs",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat: one that has its answer gets it again, whatever quota is used up")),
     request_body(content = UploadForm, content_type = "multipart/form-data"),
     responses(
         (status = 201, description = "A new job", body = UploadReply),
@@ -76,7 +74,7 @@ pub(crate) async fn upload(
     let key = idempotency_key(&headers)?;
     let announced = announced(&headers);
     let limit = app.limits().max_upload;
-    let place = admission::admit(&app, &guest, announced.unwrap_or(0).min(limit)).await?;
+    let place = admission::admit(&app, &guest, announced.unwrap_or(0).min(limit), key.as_deref()).await?;
     // The file is counted where it is written, and everything else is small: there is no third limit.
     let form = Multipart::new(body, &boundary, u64::MAX);
     let too_long = announced.is_some_and(|bytes| bytes > limit.saturating_add(AROUND));
@@ -117,7 +115,7 @@ pub(crate) async fn refuse_unsent(
     }
     let mapping =
         if mapping.is_empty() { app.mappings().default_name() } else { app.mappings().check(mapping)? };
-    let _place = admission::admit(app, &guest, 0).await?;
+    let _place = admission::admit(app, &guest, 0, None).await?;
     let session = guest.keep(app).await?;
     Ok(reject(app, session, name::display(filename), mapping, bytes, too_large(limit)).await)
 }

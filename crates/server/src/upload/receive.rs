@@ -8,6 +8,7 @@ use redrive_model::Code;
 use super::content::Sniff;
 use super::{name, too_large};
 use crate::app::App;
+use crate::disk::Incoming;
 use crate::refusal::Refusal;
 
 /// The longest name of a mapping.
@@ -100,7 +101,7 @@ pub(super) async fn store(app: &App, form: &mut Multipart) -> Result<Sealed, Sto
         error => Stopped::of(Failure { code: Code::IoError, ..error.failure() }, bytes),
     };
     let mut upload: Upload = app.sources().begin(limit).await.map_err(|error| lost(error, 0))?;
-    let mut sniff = Sniff::default();
+    let (mut sniff, mut room) = (Sniff::default(), app.disk().watch_over(Incoming::Upload));
     loop {
         let chunk = match form.chunk().await {
             Ok(Some(chunk)) => chunk,
@@ -109,6 +110,7 @@ pub(super) async fn store(app: &App, form: &mut Multipart) -> Result<Sealed, Sto
             Err(error) => return Err(Stopped::Request(malformed(error))),
         };
         sniff.push(&chunk);
+        room.count(chunk.len() as u64).await.map_err(Stopped::Request)?;
         let bytes = upload.bytes().saturating_add(chunk.len() as u64);
         upload.write(chunk).await.map_err(|error| lost(error, bytes))?;
         if sniff.is_hopeless() {

@@ -527,3 +527,34 @@ async fn the_typed_client_sends_a_file_and_reads_what_is_told() {
     let refused = client.cancel_batch(&reply.job_id).await.unwrap_err();
     assert!(refused.to_string().contains("CONFLICT_STATE"), "{refused}");
 }
+
+/// Whoever lost the answer asks again with the same key and is told it, before any quota is looked at.
+#[tokio::test]
+async fn a_repeat_has_its_answer_also_when_no_quota_is_left() {
+    let body = manifest(&["a"]);
+    let world = World::with(|setup| {
+        (setup.works, setup.limits.batches_per_session) = (false, 1);
+        setup.limits.bytes_per_session = Rate { burst: body.len() as f64, per_second: 1e-6 };
+    })
+    .await;
+    let mut ann = world.client();
+    let key = [("idempotency-key", "one")];
+    let first = post(&mut ann, "application/json", body.clone(), &key).await;
+    assert_eq!(first.status, 202, "{}", first.text());
+    let piece = async { Ok::<_, std::io::Error>(manifest(&["a"])) };
+    let unannounced = reqwest::Body::wrap_stream(futures::stream::once(piece));
+    for body in [reqwest::Body::from(body.clone()), unannounced] {
+        let again = post(&mut ann, "application/json", body, &key).await;
+        assert_eq!(again.status, 202, "{}", again.text());
+        let (first, again) = (first.json(), again.json());
+        assert_eq!((&again["job_id"], &again["replayed"]), (&first["job_id"], &true.into()), "{again}");
+    }
+    let other = post(&mut ann, "application/json", manifest(&["b"]), &key).await;
+    assert_eq!(other.code(), "IDEMPOTENCY_MISMATCH");
+    for headers in [&[][..], &[("idempotency-key", "two")]] {
+        assert_eq!(post(&mut ann, "application/json", body.clone(), headers).await.code(), "RATE_LIMITED");
+    }
+    let mut bob = world.client();
+    let his = post(&mut bob, "application/json", body, &key).await;
+    assert_eq!((his.status, &his.json()["replayed"]), (202, &false.into()), "a key is its owner's");
+}

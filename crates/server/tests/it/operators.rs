@@ -364,3 +364,66 @@ async fn an_operator_hears_the_events_of_all_jobs_but_not_of_chores() {
     assert!(!heard.contains("test.chore") && !heard.contains("\"redrive."), "{heard}");
     running.drain().await;
 }
+
+/// A browser that has signed in, and holds nothing else.
+async fn browser(world: &World) -> Client {
+    let mut browser = world.client();
+    let answer = sign_in(&mut browser, TOKEN).await;
+    browser.cookie = Some(cookies(&answer)[0].split(';').next().unwrap().to_owned());
+    browser
+}
+
+type Pieces = std::pin::Pin<Box<dyn futures::Stream<Item = reqwest::Result<bytes::Bytes>>>>;
+
+async fn listen(client: &Client, path: &str) -> Pieces {
+    let stream = client.request("GET", path).send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    Box::pin(stream.bytes_stream())
+}
+
+async fn is_over(mut stream: Pieces) {
+    let end = async { while stream.next().await.is_some_and(|piece| piece.is_ok()) {} };
+    tokio::time::timeout(Duration::from_secs(10), end).await.expect("it still hears");
+}
+
+async fn hears(mut stream: Pieces, word: &str) {
+    let mut heard = String::new();
+    let wait = async {
+        while !heard.contains(word) {
+            heard.push_str(&String::from_utf8_lossy(&stream.next().await.unwrap().unwrap()));
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), wait).await.expect("it hears nothing");
+}
+
+#[tokio::test]
+async fn what_a_browser_hears_ends_when_it_signs_out() {
+    let world = World::with(|setup| setup.works = false).await;
+    let (mut leaving, staying) = (browser(&world).await, browser(&world).await);
+    let streams = [listen(&leaving, "/api/events/stream").await, listen(&leaving, "/live").await];
+    let kept = listen(&staying, "/api/events/stream").await;
+    assert_eq!(press(&mut leaving, "/sign-out", "").await.status, 303);
+    for stream in streams {
+        is_over(stream).await;
+    }
+    let id = world.client().upload("a.pdf", &pdf(1), None).await.job_id();
+    hears(kept, &id).await;
+}
+
+#[tokio::test]
+async fn what_a_browser_hears_ends_when_its_sign_in_is_over() {
+    let world = World::with(|setup| {
+        setup.works = false;
+        setup.limits.stream_heartbeat = Duration::from_millis(20);
+        setup.limits.operator_session.absolute = Duration::from_secs(2);
+    })
+    .await;
+    let (browser, program) = (browser(&world).await, world.operator());
+    let kept = listen(&program, "/api/events/stream").await;
+    let streams = [listen(&browser, "/api/events/stream").await, listen(&browser, "/live").await];
+    for stream in streams {
+        is_over(stream).await;
+    }
+    let id = world.client().upload("a.pdf", &pdf(1), None).await.job_id();
+    hears(kept, &id).await;
+}

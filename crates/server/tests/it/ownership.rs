@@ -137,6 +137,8 @@ const OTHERS: &[(&str, &str, Access)] = &[
     ("POST", "/fetch", Access::Session),
     ("GET", "/live", Access::Session),
     ("GET", "/banner", Access::Everybody),
+    ("GET", "/forget", Access::Everybody),
+    ("POST", "/forget", Access::Session),
     ("GET", "/failures", Access::Everybody),
     ("GET", "/failures/{code}", Access::Everybody),
     ("GET", "/docs", Access::Everybody),

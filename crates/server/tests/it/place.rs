@@ -1,4 +1,4 @@
-//! A place for files that counts how often it is asked whether one is there, and may fall silent.
+//! A place for files that counts how often it is asked whether one is there, and may fall silent, or be full.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,16 +16,27 @@ pub(crate) struct Watched {
     folder: Folder,
     heads: AtomicUsize,
     silent: AtomicBool,
+    full: AtomicBool,
 }
 
 impl Watched {
     pub(crate) fn new(folder: Folder) -> Arc<Self> {
-        Arc::new(Self { folder, heads: AtomicUsize::new(0), silent: AtomicBool::new(false) })
+        Arc::new(Self {
+            folder,
+            heads: AtomicUsize::new(0),
+            silent: AtomicBool::new(false),
+            full: AtomicBool::new(false),
+        })
     }
 
     /// How often it was asked since the last time.
     pub(crate) fn asked(&self) -> usize {
         self.heads.swap(0, Ordering::SeqCst)
+    }
+
+    /// From now on it says that it has no room left, or that it has.
+    pub(crate) fn fill(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
     }
 
     /// From now on it does not say whether a file is there.
@@ -73,6 +84,6 @@ impl Blobs for Watched {
     }
 
     async fn free(&self) -> Result<Option<u64>> {
-        self.folder.free().await
+        if self.full.load(Ordering::SeqCst) { Ok(Some(0)) } else { self.folder.free().await }
     }
 }

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use redrive_store::SessionLife;
 
-use crate::world::{World, large_pdf, pdf};
+use crate::client::Client;
+use crate::fetch::{accepted, ended};
+use crate::gateway::Mood;
+use crate::operators::{cookies, sign_in};
+use crate::pages::reader::{press, visit};
+use crate::world::{TOKEN, World, eventually, large_pdf, pdf};
 
 #[tokio::test]
 async fn a_first_visit_makes_a_session_and_the_next_one_keeps_it() {
@@ -140,6 +145,94 @@ async fn a_session_that_wants_to_be_forgotten_leaves_no_file() {
     assert_eq!((world.files("uploads").len(), world.files("results").len()), (0, 0));
     client.cookie = cookie;
     assert_eq!(client.get(&format!("/api/jobs/{id}")).await.code(), "FORBIDDEN", "the session has ended");
+}
+
+/// What waits is stopped, what failed is nobody's to start again, whoever listens is let go; others lose nothing.
+#[tokio::test]
+async fn to_be_forgotten_ends_everything_that_a_session_has() {
+    let world = World::start().await;
+    let (mut ann, mut bob) = (world.client(), world.client());
+    let his = world.converted(&mut bob, "b.pdf", &pdf(9)).await;
+    world.gateway.mood(Mood::Refuses);
+    let failed = world.converted(&mut ann, "bad.pdf", &pdf(1)).await;
+    world.gateway.mood(Mood::Silent);
+    let running = ann.upload("slow.pdf", &pdf(2), None).await.job_id();
+    let batch = accepted(&mut ann, &["a", "no-b"]).await;
+    ended(&mut ann, &batch).await;
+    let mut operator = world.operator();
+    let letters =
+        async |operator: &mut Client| operator.get("/api/dead-letters").await.json()["dead_letters"].clone();
+    assert_eq!(letters(&mut operator).await.as_array().unwrap().len(), 2);
+    let mut stream = ann.request("GET", "/api/events/stream").send().await.unwrap();
+    let page = visit(&mut ann, "/forget").await;
+    page.one("form[method=post][action=\"/forget\"]");
+    let cookie = ann.cookie.clone();
+    let answer = press(&mut ann, "/forget", "").await;
+    assert!(answer.status == 200 && answer.text().contains("is removed"), "{}", answer.text());
+    assert!(answer.header("set-cookie").unwrap().ends_with("Max-Age=0"));
+    let end = async { while stream.chunk().await.is_ok_and(|piece| piece.is_some()) {} };
+    tokio::time::timeout(Duration::from_secs(10), end).await.expect("it still hears");
+    for (id, status) in [(&failed, "failed"), (&running, "cancelled")] {
+        assert_eq!(operator.get(&format!("/api/jobs/{id}")).await.json()["status"], status);
+    }
+    assert_eq!(letters(&mut operator).await.as_array().unwrap().len(), 0, "nobody starts them again");
+    assert_eq!(world.files("uploads").len(), 1, "but his");
+    assert_eq!(bob.get(&format!("/api/jobs/{his}/download")).await.status, 200);
+    ann.cookie = cookie;
+    assert_eq!(ann.get(&format!("/api/fetch/{batch}")).await.code(), "FORBIDDEN");
+    world.gateway.mood(Mood::Fine);
+}
+
+#[tokio::test]
+async fn who_has_no_session_is_forgotten_already_and_begins_none() {
+    let world = World::start().await;
+    let answer = world.client().ask("DELETE", "/api/session", &[]).await;
+    assert_eq!(answer.status, 204);
+    let none = SessionLife { idle: Duration::ZERO, absolute: Duration::ZERO };
+    assert_eq!(world.engine.store().forget_sessions(none, 10).await.unwrap(), 0);
+}
+
+/// A browser that is signed in is signed out too, and its own jobs go.
+#[tokio::test]
+async fn to_be_forgotten_is_to_be_signed_out() {
+    let world = World::start().await;
+    let mut browser = world.client();
+    let id = world.converted(&mut browser, "a.pdf", &pdf(1)).await;
+    let own = browser.cookie.clone().unwrap();
+    let signed_in = cookies(&sign_in(&mut browser, TOKEN).await).remove(0);
+    browser.cookie = Some(format!("{own}; {}", signed_in.split(';').next().unwrap()));
+    let cookie = browser.cookie.clone();
+    let answer = browser.ask("DELETE", "/api/session", &[]).await;
+    assert_eq!((answer.status, cookies(&answer).len()), (204, 2), "{:?}", answer.headers);
+    browser.cookie = cookie;
+    assert_eq!(browser.get("/api/audit").await.code(), "AUTH_REQUIRED");
+    assert!(world.files("results").is_empty());
+    let mut operator = world.operator();
+    assert_eq!(operator.get(&format!("/api/jobs/{id}/download")).await.code(), "EXPIRED");
+}
+
+/// A file that is on its way while its session ends is not taken: nobody could ever see it.
+#[tokio::test]
+async fn what_comes_for_a_session_that_has_ended_is_not_taken() {
+    let world = World::start().await;
+    let mut client = world.client();
+    client.get("/api/jobs").await;
+    let (body, pieces) = futures::channel::mpsc::unbounded::<Result<Vec<u8>, std::io::Error>>();
+    let request = client
+        .request("POST", "/api/upload")
+        .header("content-type", "multipart/form-data; boundary=XX")
+        .body(reqwest::Body::wrap_stream(pieces));
+    let asking = tokio::spawn(request.send());
+    let whole = crate::client::form(&[("file", Some("a.pdf"), &large_pdf())]);
+    body.unbounded_send(Ok(whole[..whole.len() - 30].to_vec())).unwrap();
+    eventually(async || (!world.files("uploads").is_empty()).then_some(())).await;
+    assert_eq!(client.ask("DELETE", "/api/session", &[]).await.status, 204);
+    body.unbounded_send(Ok(whole[whole.len() - 30..].to_vec())).unwrap();
+    drop(body);
+    assert_eq!(asking.await.unwrap().unwrap().status(), 401);
+    eventually(async || world.files("uploads").is_empty().then_some(())).await;
+    let jobs = world.operator().get("/api/jobs").await.json();
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 0, "{jobs}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::world::{World, pdf};
+use crate::world::{World, eventually, pdf};
 
 /// One open stream.
 struct Stream {
@@ -183,4 +183,31 @@ async fn a_silent_stream_says_that_it_lives_and_streams_have_a_number() {
     }
     let second = client.get("/api/events/stream").await;
     assert_eq!((second.status, second.code().as_str()), (503, "OVERLOADED"));
+}
+
+/// Connections of a relay are no client's; what each client holds open is counted by the address that the relay tells.
+#[tokio::test]
+async fn streams_of_one_address_have_a_number_also_behind_a_proxy() {
+    let world = World::with(|setup| {
+        (setup.limits.streams_per_address, setup.door.per_address) = (2, 3);
+        setup.limits.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let open = async |address: &str, path: &str| {
+        let request = world.client().request("GET", path).header("x-forwarded-for", address);
+        request.send().await.unwrap()
+    };
+    let (one, other, streams) = ("203.0.113.1", "203.0.113.2", ["/api/events/stream", "/live"]);
+    let mut held = Vec::new();
+    for path in streams {
+        held.push(open(one, path).await);
+    }
+    for path in streams {
+        let refused = world.client().ask("GET", path, &[("x-forwarded-for", one)]).await;
+        assert_eq!((refused.status, refused.code().as_str()), (503, "OVERLOADED"), "{path}");
+        held.push(open(other, path).await);
+    }
+    assert!(held.iter().all(|stream| stream.status() == 200), "{held:?}");
+    drop(held.remove(0));
+    eventually(async || (open(one, "/live").await.status() == 200).then_some(())).await;
 }

@@ -71,6 +71,7 @@ pub(crate) struct World {
     pub(crate) operators: Operators,
     pub(crate) documents: Arc<dyn IntakeStore>,
     pub(crate) sources: Arc<Watched>,
+    pub(crate) fetched: Arc<Watched>,
     running: Option<redrive_engine::Running>,
     stop: Option<oneshot::Sender<()>>,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -118,7 +119,8 @@ impl World {
         engine.register(Convert::new(gateway.clone(), sources.clone(), results.clone(), options));
         let manifests: Arc<dyn Blobs> =
             Arc::new(Folder::open_with(folder.path().join("manifests"), setup.manifest_seam).await.unwrap());
-        let fetched: Arc<dyn Blobs> = Arc::new(Folder::open(folder.path().join("fetched")).await.unwrap());
+        let fetched_to = Watched::new(Folder::open(folder.path().join("fetched")).await.unwrap());
+        let fetched: Arc<dyn Blobs> = fetched_to.clone();
         engine.register(Unpacker::new(engine.store().clone(), manifests.clone()));
         engine.register(Canceller::new(engine.store().clone(), manifests.clone()));
         engine.register(redrive_fetch::Starter::new(engine.store().clone()));
@@ -167,6 +169,7 @@ impl World {
         let running = setup.works.then(|| engine.start());
         let app = App::new(AppParts {
             engine: engine.clone(),
+            home: vec![folder.path().to_owned()],
             sources,
             results,
             gateway: setup.has_gateway.then_some(gateway),
@@ -196,6 +199,7 @@ impl World {
             operators,
             documents,
             sources: place,
+            fetched: fetched_to,
             running,
             stop: Some(stop),
             serving: Some(serving),

@@ -15,6 +15,9 @@ pub async fn a_repeated_request_gets_its_first_answer(h: &dyn Harness) {
     assert_eq!((first.replayed, first.jobs[1]), (false, Enqueued::Duplicate(twin)));
     // The client makes new ids when it asks again: it is the key that counts.
     let again = vec![k.job(), k.job(), k.job()];
+    for (name, key, answered) in [("ann", "key", true), ("ann", "other", false), ("bob", "key", false)] {
+        assert_eq!(k.store.is_answered(&owner(name), key).await.unwrap(), answered, "{name} {key}");
+    }
     for _ in 0..2 {
         let reply = k.enqueue(call(&again, "key", 1)).await;
         assert!(reply.replayed);

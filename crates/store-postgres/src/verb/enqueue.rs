@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use redrive_model::{BatchId, JobId, instant};
+use redrive_model::{BatchId, JobId, Owner, instant};
 use redrive_store::{BatchChange, Enqueue, EnqueueReply, Enqueued, Idempotency, NewJob, StoreError, When};
 use sqlx::{PgConnection, Row, SqlSafeStr};
 use uuid::Uuid;
@@ -285,6 +285,11 @@ async fn existing(
         }
     }
     Ok(())
+}
+
+pub(crate) async fn is_answered(inner: &Inner, owner: &Owner, key: &str) -> sqlx::Result<bool> {
+    let query = sqlx::query(inner.sql.find_idempotency.text()).bind(owner.as_str()).bind(key);
+    Ok(query.fetch_optional(&inner.pool).await?.is_some())
 }
 
 /// Claims the key for this transaction. Somebody with the same key waits here until we are through.

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use redrive_blob::room::Places;
 use redrive_convert::TARGET;
 use redrive_intake::{QueueOptions, SETTLE};
 
@@ -50,5 +51,7 @@ pub fn queue_options() -> QueueOptions {
         settle: SETTLE,
         targets: vec![TARGET.to_owned()],
         patience: Duration::from_secs(60),
+        room: Places::default(),
+        reserve: 0,
     }
 }

@@ -16,6 +16,7 @@ use super::batch::ENDED;
 use super::list::form;
 use crate::app::App;
 use crate::deadline::to_its_end;
+use crate::disk::Incoming;
 use crate::fetch::post::refused;
 use crate::own::OwnedBatch;
 use crate::refusal::Refusal;
@@ -39,7 +40,7 @@ pub(in crate::pages) async fn hand_in(
     let fields = form_urlencoded::parse(&body);
     let typed = fields.filter(|(name, _)| name == "urls").map(|(_, value)| value.into_owned()).next();
     let typed = typed.unwrap_or_default();
-    let _place = admit_manifest(&app, &guest, typed.len() as u64).await?;
+    let _place = admit_manifest(&app, &guest, typed.len() as u64, None).await?;
     let lines = manifest(&typed);
     let shape = Shape { format: Format::Ndjson, gzip: false };
     let stream = stream::iter([Ok::<_, axum::Error>(Bytes::from(lines))]);
@@ -49,7 +50,7 @@ pub(in crate::pages) async fn hand_in(
     };
     let accepted = to_its_end(async move {
         let session = guest.keep(&app).await?;
-        let _turn = admit_received(&app, &session).await?;
+        let _turn = admit_received(&app, &session, None).await?;
         app.desk().hand_in_manifest(&session, received, None).await.map_err(refused)
     })
     .await?;
@@ -85,7 +86,8 @@ fn manifest(typed: &str) -> String {
 }
 
 /// Starts what failed again. A batch that had ended is still the same for a moment: its page waits until it is not.
-pub(in crate::pages) async fn retry(batch: OwnedBatch) -> Result<Redirect, Refusal> {
+pub(in crate::pages) async fn retry(State(app): State<App>, batch: OwnedBatch) -> Result<Redirect, Refusal> {
+    app.disk().admit(Incoming::Manifest, 0).await?;
     let address = format!("/fetch/{}", batch.id);
     let address = match batch.finished_at {
         Some(at) => format!("{address}?{ENDED}={}", instant::to_millis(at)),

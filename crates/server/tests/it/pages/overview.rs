@@ -60,7 +60,7 @@ async fn every_chart_has_its_table_and_every_link_leads_somewhere() {
     let (world, mut operator) = refused(3).await;
     world.converted(&mut world.client(), "good.pdf", &crate::world::pdf(9)).await;
     counted(&world).await;
-    let page = saying(&mut operator, "Something is wrong: convert: “Couldn’t convert this file").await;
+    let page = saying(&mut operator, "Something is wrong: convert: “The PDF is damaged").await;
     assert_eq!(page.text("title"), "1 wrong · Overview · Redrive");
     let panels = page.all(".panel");
     let names: Vec<_> = panels.iter().map(|panel| panel.attr("aria-label").unwrap()).collect();

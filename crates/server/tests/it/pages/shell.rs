@@ -16,6 +16,7 @@ async fn every_page_is_proper_html_that_loads_nothing_from_elsewhere() {
         &format!("/jobs/{id}"),
         "/failures",
         "/failures/GW_TIMEOUT",
+        "/forget",
         "/docs",
     ] {
         let page = visit(&mut client, path).await;
