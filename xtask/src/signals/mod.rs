@@ -23,13 +23,14 @@ const RUNBOOK: &str = "docs/runbook.md";
 const TABLE: &str = "docs/operating.md";
 
 /// What users were promised to find, under these names. The dashboard keeps to them.
-const PROMISED: [&str; 17] = [
+const PROMISED: [&str; 18] = [
     "redrive_jobs_created_total",
     "redrive_jobs_completed_total",
     "redrive_jobs_failed_total",
     "redrive_jobs_retries_total",
     "redrive_manual_retry_total",
     "redrive_queue_depth",
+    "redrive_queue_age_seconds",
     "redrive_queue_oldest_age_seconds",
     "redrive_jobs_active",
     "redrive_job_processing_duration_seconds",
