@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 /// Counts open dead letters, or marks them as not wanted: the oldest first. They stay, and can be found by their state.
 #[utoipa::path(post, path = "/api/dead-letters/discard", tag = "operators", request_body = DiscardLetters, responses(
     (status = 200, description = "What became of it; with `dry_run` `{matching, upto}`, how many and the newest of them", body = DiscardAnswer),
-    (status = 400, description = "VALIDATION_*", body = Problem, content_type = "application/problem+json"),
+    (status = 400, description = "VALIDATION_*, VALIDATION_FILTER_REQUIRED", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "SYSTEM_UNAVAILABLE: the database does not answer; ANSWER_TIMEOUT: it was not done within 120 s and goes on without you: a smaller `limit` is answered sooner", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn discard(
     State(app): State<App>,
