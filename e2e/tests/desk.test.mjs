@@ -47,7 +47,7 @@ story("from 'something is wrong' to a canary replay in five clicks", DESK, async
         clicks += 1;
         await what.click();
     };
-    await click(verdict.getByRole("link", { name: /Couldn’t convert this file/ }));
+    await click(verdict.getByRole("link", { name: /The PDF is damaged/ }));
     await click(olga.page.getByRole("button", { name: "Replay 6 jobs" }));
     await olga.page.getByText("Trying a few").waitFor();
     assert.ok(clicks <= 5, `${clicks} clicks`);

@@ -28,6 +28,8 @@ pub struct ListQuery {
     pub q: Option<String>,
     /// Only created at or after this instant, or this day in UTC.
     pub since: Option<String>,
+    /// Only ended (complete, failed or cancelled) at or after this instant, or this day in UTC.
+    pub ended_since: Option<String>,
     /// Only those that depend on this target, for operators. Members of batches are among them.
     pub target: Option<String>,
     /// Only those that this worker holds now, by its id; for operators. Members of batches and the engine's own jobs are among them.

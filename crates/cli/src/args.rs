@@ -198,6 +198,9 @@ pub(crate) enum Jobs {
         /// Only created since this instant, or within so long: 2026-01-31T08:00:00Z, 2026-01-31, 7d, 12h
         #[arg(long, value_name = "WHEN", value_parser = when::past)]
         since: Option<Timestamp>,
+        /// Only ended since this instant, or within so long
+        #[arg(long, value_name = "WHEN", value_parser = when::past)]
+        ended_since: Option<Timestamp>,
         /// Only of this workload: convert, fetch
         #[arg(long, value_name = "NAME")]
         workload: Option<String>,

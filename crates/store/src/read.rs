@@ -86,6 +86,8 @@ pub struct JobFilter {
     pub worker: Option<WorkerId>,
     /// Only created at or after this.
     pub since: Option<Timestamp>,
+    /// Only ended at or after this.
+    pub ended_since: Option<Timestamp>,
     /// Only with this text in the label, or with this id. ASCII letters match in either case; nothing is a wild card.
     pub text: Option<String>,
     /// Only up to this job, in the order of ids: what is made from now on is not meant.

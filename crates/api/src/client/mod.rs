@@ -78,6 +78,9 @@ pub struct Wanted {
     /// Only created at or after this instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Only ended at or after this instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_since: Option<String>,
     /// Only those that depend on this target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,

@@ -23,6 +23,7 @@ pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
             code,
             search,
             since,
+            ended_since,
             workload,
             target,
             worker,
@@ -40,6 +41,7 @@ pub(crate) fn run(shared: &Shared, jobs: &Jobs) -> Result<(), Stop> {
                 code: code.clone(),
                 q: search.clone(),
                 since: since.map(|at| at.to_string()),
+                ended_since: ended_since.map(|at| at.to_string()),
                 target: target.clone(),
                 worker: worker.clone(),
                 ..Wanted::default()

@@ -11,6 +11,9 @@ use crate::own::is_of_batches;
 use crate::query;
 use crate::refusal::Refusal;
 
+/// What a list of jobs can be asked for, where something else was.
+pub(crate) const KNOWN: &str = "The query can hold workload, batch, members, status, code, q, since, ended_since, target, worker, limit and cursor.";
+
 /// Reads the question. Each name stands in it once, but for the states, of which there may be several.
 pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refusal> {
     let mut asked = ListQuery::default();
@@ -23,6 +26,7 @@ pub(crate) fn read(query: Option<&str>, unknown: &str) -> Result<ListQuery, Refu
             "code" => &mut asked.code,
             "q" => &mut asked.q,
             "since" => &mut asked.since,
+            "ended_since" => &mut asked.ended_since,
             "target" => &mut asked.target,
             "worker" => &mut asked.worker,
             "limit" => &mut asked.limit,
@@ -77,6 +81,7 @@ pub(crate) fn parse(query: ListQuery) -> Result<(JobFilter, PageRequest), Refusa
         shown: states(query.status.as_deref().unwrap_or_default())?,
         code: query::code(query.code)?,
         since: query::instant("since", query.since)?,
+        ended_since: query::instant("ended_since", query.ended_since)?,
         target,
         worker,
         text,
@@ -113,6 +118,7 @@ mod tests {
             query(|q| q.status = Some("failed,uploaded".into())),
             query(|q| q.code = Some("NOPE".into())),
             query(|q| q.since = Some("yesterday".into())),
+            query(|q| q.ended_since = Some("yesterday".into())),
             query(|q| q.limit = Some("0".into())),
             query(|q| q.limit = Some("-1".into())),
             query(|q| q.cursor = Some("'; DROP TABLE jobs".into())),

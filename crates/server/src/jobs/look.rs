@@ -26,8 +26,7 @@ pub(crate) async fn list(
     session: Session,
     RawQuery(query): RawQuery,
 ) -> Result<Json<JobList>, Refusal> {
-    let unknown = "The query can hold workload, batch, members, status, code, q, since, target, worker, limit and cursor.";
-    let (filter, page) = filter::parse(filter::read(query.as_deref(), unknown)?)?;
+    let (filter, page) = filter::parse(filter::read(query.as_deref(), filter::KNOWN)?)?;
     let members = !filter.single;
     let page = app.desk().list(&session, filter, page).await?;
     let (mut active_count, mut counts) = (0, BTreeMap::new());

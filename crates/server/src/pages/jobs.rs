@@ -20,6 +20,7 @@ use super::viewer::Viewer;
 use super::words::{self, count};
 use crate::app::App;
 use crate::jobs::filter;
+use crate::query;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::upload::is_active;
@@ -32,8 +33,7 @@ pub(super) async fn page(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let query =
-        filter::read(query.as_deref(), "This page can look for workload, status, code, q and since.")?;
+    let query = filter::read(query.as_deref(), filter::KNOWN)?;
     let list = List::look(&app, &session, query).await?;
     if super::wants_piece(&headers) {
         return Ok(super::html(list.table()));
@@ -155,6 +155,15 @@ impl List {
             input #since type=(if is_day { "date" } else { "text" }) name="since" value=(since);
             label for="target" { "Needs target" }
             input #target type="text" name="target" maxlength="255" value=(given(&self.query.target)) placeholder="gateway" spellcheck="false" autocapitalize="none";
+            // What only links ask for stays as long as somebody narrows it further.
+            @for (name, value) in [("batch", &self.query.batch), ("members", &self.query.members), ("ended_since", &self.query.ended_since)] {
+                @if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+                    input type="hidden" name=(name) value=(value);
+                }
+            }
+            @if let Some(ended) = query::instant("ended_since", self.query.ended_since.clone()).ok().flatten() {
+                span.fine { "Only what ended since " (words::time(ended)) "." }
+            }
             @if let Some(worker) = self.query.worker.as_deref().filter(|worker| !worker.is_empty()) {
                 input type="hidden" name="worker" value=(worker);
                 span.fine { "Only what worker " bdi { (worker) } " holds now." }
@@ -255,6 +264,7 @@ pub(super) fn address(query: &ListQuery, cursor: Option<&str>) -> String {
         ("code", &query.code),
         ("q", &query.q),
         ("since", &query.since),
+        ("ended_since", &query.ended_since),
         ("target", &query.target),
         ("worker", &query.worker),
         ("limit", &query.limit),

@@ -152,9 +152,9 @@ async fn who_waits_for_a_target_is_one_link_away() {
             page.all("td[data-of=Waiting] a").first().map(|a| a.attr("href").unwrap().to_owned())
         })
         .await;
-        assert_eq!(link, "/jobs?status=held&target=gateway", "{page}");
+        assert_eq!(link, "/jobs?status=held,waiting_batch&target=gateway", "{page}");
     }
-    let list = visit(&mut operator, "/jobs?status=held&target=gateway").await;
+    let list = visit(&mut operator, "/jobs?status=held,waiting_batch&target=gateway").await;
     assert_eq!(list.one("#target").attr("value"), Some("gateway"));
     assert!(list.text("#jobs").contains("a.pdf") && list.all(".many").is_empty(), "nothing wider is offered");
     let form = visit(&mut operator, "/jobs?workload=convert&status=held&q=&code=&since=&target=").await;

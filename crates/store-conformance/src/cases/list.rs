@@ -11,6 +11,7 @@ use crate::kit::{Kit, owner, secs, target, workload};
 /// Every filter finds what it says and nothing else, alone and together, newest first.
 pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
     let k = Kit::new(h);
+    let morning = k.now().await;
     let labelled = |label: &str, job: NewJob| NewJob { label: Some(label.into()), ..job };
     let ann = k.put_one(labelled("Scan 100%.PDF", NewJob { owner: Some(owner("ann")), ..k.job() })).await;
     let bob =
@@ -53,6 +54,13 @@ pub async fn jobs_are_found_by_every_filter(h: &dyn Harness) {
         (JobFilter { single: true, ..text("scan") }, vec![ann]),
         (JobFilter { since: Some(noon), ..all() }, vec![second, first]),
         (JobFilter { owner: Some(owner("ann")), since: Some(noon), ..all() }, vec![]),
+        (JobFilter { ended_since: Some(noon), ..all() }, vec![second]),
+        (JobFilter { ended_since: Some(morning), ..all() }, vec![second, bob, ann]),
+        (JobFilter { ended_since: Some(noon), shown: vec![Shown::Failed], ..all() }, vec![]),
+        (
+            JobFilter { ended_since: Some(morning), single: true, shown: vec![Shown::Failed], ..all() },
+            vec![bob, ann],
+        ),
         (JobFilter { owner: Some(owner("ann")), shown: vec![Shown::Failed], ..all() }, vec![ann]),
         (text("scan"), vec![first, ann]),
         (text("SCAN"), vec![first, ann]),

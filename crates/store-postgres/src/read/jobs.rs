@@ -68,6 +68,7 @@ async fn look(
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.single)
         .bind(filter.worker.map(|w| w.as_uuid()))
+        .bind(filter.ended_since.map(instant::to_millis))
         .fetch_all(&inner.pool)
         .await?;
     let ends = |r: &PgRow| -> sqlx::Result<(Option<Uuid>, i64)> { Ok((r.try_get(33)?, r.try_get(34)?)) };
@@ -109,6 +110,7 @@ pub(crate) async fn matching_jobs(inner: &Inner, filter: &JobFilter) -> Result<M
         .bind(filter.target.as_ref().map(|t| t.as_str()))
         .bind(filter.single)
         .bind(filter.worker.map(|w| w.as_uuid()))
+        .bind(filter.ended_since.map(instant::to_millis))
         .fetch_one(&inner.pool)
         .await?;
     Ok(Matching {

@@ -25,6 +25,7 @@ found AS (
       AND aimed
       AND ($14::uuid IS NULL OR leased_by = $14)
       AND ($6::int8 IS NULL OR created_at >= $6)
+      AND ($15::int8 IS NULL OR finished_at >= $15)
       AND ($7::text[] IS NULL OR failure_code = ANY ($7))
       AND ($8::text IS NULL OR strpos(lower(coalesce(label, '') COLLATE "C"), lower($8 COLLATE "C")) > 0
            OR replace(id::text, '-', '') = replace(lower($8 COLLATE "C"), '-', ''))

@@ -72,6 +72,7 @@ struct Params<'a> {
     batch: Option<[u8; 16]>,
     single: bool,
     since: Option<i64>,
+    ended_since: Option<i64>,
     codes: Option<String>,
     text: Option<&'a str>,
     shown: Option<String>,
@@ -89,6 +90,7 @@ impl<'a> Params<'a> {
             batch: filter.batch.map(|b| blob(b.as_uuid())),
             single: filter.single,
             since: filter.since.map(instant::to_millis),
+            ended_since: filter.ended_since.map(instant::to_millis),
             codes: filter.code.map(super::names),
             text: filter.text.as_deref(),
             shown: words(&filter.shown),
@@ -102,7 +104,7 @@ impl<'a> Params<'a> {
     fn named<'b>(&'b self, before: &'b Option<[u8; 16]>, limit: &'b i64) -> Vec<(&'b str, &'b dyn ToSql)> {
         named_params! {
             ":before": *before, ":now": self.now, ":workload": self.workload, ":owner": self.owner,
-            ":batch": self.batch, ":single": self.single, ":since": self.since, ":codes": self.codes, ":text": self.text,
+            ":batch": self.batch, ":single": self.single, ":since": self.since, ":ended_since": self.ended_since, ":codes": self.codes, ":text": self.text,
             ":shown": self.shown, ":replay": self.replay, ":target": self.target, ":worker": self.worker, ":limit": *limit,
         }
         .to_vec()

@@ -21,6 +21,7 @@ WHERE (:workload IS NULL OR workload = :workload)
   AND aimed
   AND (:worker IS NULL OR leased_by = :worker)
   AND (:since IS NULL OR created_at >= :since)
+  AND (:ended_since IS NULL OR finished_at >= :ended_since)
   AND (:codes IS NULL OR failure_code IN (SELECT value FROM json_each(:codes)))
   AND (:text IS NULL OR instr(lower(coalesce(label, '')), lower(:text)) > 0
        OR lower(hex(id)) = replace(lower(:text), '-', ''))

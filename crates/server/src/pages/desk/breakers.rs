@@ -183,8 +183,9 @@ fn row(one: &BreakerDetail, now: Timestamp) -> Markup {
 pub(super) fn waiting(breaker: &Breaker) -> Markup {
     let target = Serializer::new(String::new()).append_pair("target", &breaker.target).finish();
     let list = match breaker.target.as_str() {
-        "disk" => "/jobs?status=queued,scheduled,waiting_retry,held&members=true".to_owned(),
-        _ => format!("/jobs?status=held&{target}"),
+        "disk" => "/jobs?status=queued,scheduled,waiting_retry,waiting_batch,held&members=true".to_owned(),
+        // A document whose parts wait for it waits for it too.
+        _ => format!("/jobs?status=held,waiting_batch&{target}"),
     };
     html! {
         @if breaker.held_jobs > 0 {

@@ -33,12 +33,14 @@ pub(in crate::pages) struct Which {
     code: String,
     q: String,
     since: String,
+    ended_since: String,
 }
 
 impl Which {
     /// From the address. A batch has acts of its own.
     fn read(query: Option<&str>) -> Result<Self, Refusal> {
-        let asked = filter::read(query, "This page can look for workload, status, code, q and since.")?;
+        let asked =
+            filter::read(query, "This page can look for workload, status, code, q, since and ended_since.")?;
         if asked.batch.is_some() {
             return Err(Refusal::field("batch", "has a page of its own"));
         }
@@ -55,6 +57,7 @@ impl Which {
             code: word(asked.code),
             q: word(asked.q),
             since: word(asked.since),
+            ended_since: word(asked.ended_since),
         })
     }
 
@@ -65,6 +68,7 @@ impl Which {
             ("code", &self.code),
             ("q", &self.q),
             ("since", &self.since),
+            ("ended_since", &self.ended_since),
         ];
         pairs
             .into_iter()
@@ -84,6 +88,7 @@ impl Which {
                 code,
                 q: given(&self.q),
                 since: given(&self.since),
+                ended_since: given(&self.ended_since),
                 ..ListQuery::default()
             },
             None,
@@ -92,20 +97,26 @@ impl Which {
 
     fn letters(&self) -> Result<ReplayFilter, Refusal> {
         let given = |text: &String| query::given(Some(text.clone()));
-        let since = query::instant("since", given(&self.since))?;
+        let created = query::instant("since", given(&self.since))?;
+        // A failed job has ended when its letter was written.
+        let ended = query::instant("ended_since", given(&self.ended_since))?;
         Ok(ReplayFilter {
             workload: given(&self.workload),
             code: given(&self.code),
             label: given(&self.q),
-            created_since: since.map(|at| at.to_string()),
+            created_since: created.map(|at| at.to_string()),
+            since: ended.map(|at| at.to_string()),
             ..ReplayFilter::default()
         })
     }
 
-    fn waiting(&self) -> WaitingFilter {
+    fn waiting(&self) -> Result<WaitingFilter, Refusal> {
+        if !self.ended_since.is_empty() {
+            return Err(Refusal::field("ended_since", "cannot be chosen here: what waits has not ended"));
+        }
         let given = |text: &String| query::given(Some(text.clone()));
         let (workload, status) = (given(&self.workload), given(&self.status));
-        WaitingFilter { workload, status, q: given(&self.q), since: given(&self.since), batch: None }
+        Ok(WaitingFilter { workload, status, q: given(&self.q), since: given(&self.since), batch: None })
     }
 }
 
@@ -144,7 +155,7 @@ pub(in crate::pages) fn offers(asked: &ListQuery, letters: Option<u64>) -> Marku
             Shown::Queued | Shown::Scheduled | Shown::WaitingRetry | Shown::WaitingBatch | Shown::Held
         )
     };
-    let waiting = !failed && !states.is_empty() && states.iter().all(waits);
+    let waiting = !failed && !states.is_empty() && states.iter().all(waits) && !is_said(&asked.ended_since);
     // Counting may take long: where it is not done here it is what the next page does first.
     let replay = match letters {
         Some(n) => format!("Replay all {} that wait …", number(n)),
@@ -271,7 +282,7 @@ pub(in crate::pages) async fn ask_cancel(
         let kinds = waiting_kinds(&app, operator, &which).await?;
         return Ok(which_kind(&app, operator, &which, "cancel", kinds));
     }
-    let found = bulk::count(&app, operator, which.waiting()).await?;
+    let found = bulk::count(&app, operator, which.waiting()?).await?;
     let (waiting, most) = (found.count, found.count.min(bulk::MOST));
     let body = html! {
         (crumb(&which))
@@ -299,7 +310,7 @@ async fn waiting_kinds(app: &App, operator: Operator, which: &Which) -> Result<V
     let mut kinds = Vec::new();
     for queue in app.desk().workload_queues().await? {
         let one = Which { workload: queue.workload.to_string(), ..which.clone() };
-        let found = bulk::count(app, operator, one.waiting()).await?;
+        let found = bulk::count(app, operator, one.waiting()?).await?;
         kinds.push((one.workload, found.count));
     }
     kinds.retain(|(_, n)| *n > 0);
@@ -328,7 +339,7 @@ pub(in crate::pages) async fn cancel(
     let Cancelling { which, most, upto, reason } = super::read(form)?;
     let limit = most.parse().map_err(|_| super::odd())?;
     let asked = CancelJobs {
-        filter: which.waiting(),
+        filter: which.waiting()?,
         dry_run: false,
         upto: query::given(Some(upto)),
         limit: Some(limit),
@@ -353,6 +364,7 @@ fn meant(which: &Which) -> Markup {
             @if !which.code.is_empty() { div { dt { "Code" } dd { (which.code) } } }
             @if !which.q.is_empty() { div { dt { "File name" } dd { bdi { (which.q) } } } }
             @if !which.since.is_empty() { div { dt { "Created since" } dd { (which.since) } } }
+            @if !which.ended_since.is_empty() { div { dt { "Ended since" } dd { (which.ended_since) } } }
         }
     }
 }

@@ -94,7 +94,6 @@ fn tiles(all: &Overview) -> Markup {
     let oldest = all.queues.iter().filter_map(|queue| queue.oldest_age_ms).max();
     let sum = |pick: fn(&redrive_api::OverviewSlot) -> u64| all.slots.iter().map(pick).sum::<u64>();
     let (complete, failed) = (sum(|slot| slot.complete), sum(|slot| slot.failed));
-    let since = panels::since(all);
     let more = if all.queues.iter().any(|queue| queue.capped) { "more than " } else { "" };
     let old = oldest.map_or_else(|| "–".to_owned(), |ms| span(Duration::from_millis(ms)));
     let tile = |href: &str, value: &str, name: &str, note: &str| {
@@ -104,11 +103,11 @@ fn tiles(all: &Overview) -> Markup {
     };
     html! {
         ul.tiles aria-label="Numbers" {
-            (tile("/jobs?status=queued,waiting_retry,scheduled,waiting_batch,held", &number(waiting), "waiting", more))
-            (tile("/jobs?status=processing", &number(of(|queue| queue.processing)), "running", ""))
-            (tile("/jobs?status=queued", &old, "oldest ready to run", ""))
-            (tile(&panels::jobs("complete", None, None, since), &number(complete), "complete", &format!("in {}", all.window)))
-            (tile(&panels::jobs("failed", None, None, since), &number(failed), "given up", &format!("in {}", all.window)))
+            (tile(&panels::jobs("queued,waiting_retry,scheduled,waiting_batch,held", None), &number(waiting), "waiting", more))
+            (tile(&panels::jobs("processing", None), &number(of(|queue| queue.processing)), "running", ""))
+            (tile(&panels::jobs("queued", None), &old, "oldest ready to run", ""))
+            (tile(&panels::ended("complete", None, None, all), &number(complete), "complete", &format!("in {}", all.window)))
+            (tile(&panels::ended("failed", None, None, all), &number(failed), "given up", &format!("in {}", all.window)))
             (tile("/dead", &number(all.dead_letters), "dead letters wait", ""))
             (tile("/workers", &number(all.workers.alive), if all.workers.alive == 1 { "worker" } else { "workers" }, &drained(all)))
         }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 use redrive_api::{CodeFailures, Overview, WorkloadDepth};
-use redrive_model::Timestamp;
 use url::form_urlencoded::Serializer;
 
 use super::super::words::{count, number, span, time};
@@ -34,9 +33,9 @@ pub(super) fn throughput(all: &Overview) -> Markup {
             (ends(all, &format!("the tallest has {}", number(highest))))
             @if all.behind > 10_000 { p.fine { (number(all.behind)) " events are not counted yet." } }
             p.lists {
-                a href=(jobs("complete", None, None, since(all))) { (count_of(complete, "complete")) } " "
-                a href=(jobs("waiting_retry", None, None, None)) { "Waiting to retry" } " "
-                a href=(jobs("failed", None, None, since(all))) { (count_of(failed, "given up")) }
+                a href=(ended("complete", None, None, all)) { (count_of(complete, "complete")) } " "
+                a href=(jobs("waiting_retry", None)) { "Waiting to retry" } " "
+                a href=(ended("failed", None, None, all)) { (count_of(failed, "given up")) }
             }
             details.table-throughput {
                 summary { "The same as a table" }
@@ -94,7 +93,7 @@ pub(super) fn failures(all: &Overview) -> Markup {
                                     tr {
                                         th scope="row" { a href={ "/failures/" (of.code) } { (of.code) } }
                                         td.num { (number(of.retried)) }
-                                        td.num { a href=(jobs("failed", None, Some(&of.code), since(all))) { (number(of.failed)) } }
+                                        td.num { a href=(ended("failed", None, Some(&of.code), all)) { (number(of.failed)) } }
                                         td.num { a href=(dead(&of.code)) { (number(of.waiting)) } }
                                     }
                                 }
@@ -131,7 +130,7 @@ pub(super) fn latency(all: &Overview) -> Markup {
                         tbody {
                             @for of in &all.latencies {
                                 tr {
-                                    th scope="row" { a href=(jobs("complete", Some(&of.workload), None, since(all))) { (of.workload) } }
+                                    th scope="row" { a href=(ended("complete", Some(&of.workload), None, all)) { (of.workload) } }
                                     td.num data-of="Attempts" { (number(of.attempts)) } td.num data-of="50 %" { (took(of.p50_ms)) }
                                     td.num data-of="95 %" { (took(of.p95_ms)) } td.num data-of="99 %" { (took(of.p99_ms)) }
                                 }
@@ -168,7 +167,7 @@ pub(super) fn depth(all: &Overview) -> Markup {
     let longest = all.queues.iter().map(total).max().unwrap_or(0);
     let old = |of: &WorkloadDepth| of.oldest_age_ms.map_or_else(|| "–".to_owned(), took);
     let cell = |of: &WorkloadDepth, status: &str, n: u64| {
-        html! { td.num { @if n > 0 { a href=(jobs(status, Some(&of.workload), None, None)) { (number(n)) } } @else { "0" } } }
+        html! { td.num { @if n > 0 { a href=(jobs(status, Some(&of.workload))) { (number(n)) } } @else { "0" } } }
     };
     panel(
         "Depth now",
@@ -182,7 +181,7 @@ pub(super) fn depth(all: &Overview) -> Markup {
                     @for of in &all.queues {
                         li {
                             span.ends {
-                                a href=(jobs("queued,processing,waiting_retry,scheduled,waiting_batch,held", Some(&of.workload), None, None)) { (of.workload) }
+                                a href=(jobs("queued,processing,waiting_retry,scheduled,waiting_batch,held", Some(&of.workload))) { (of.workload) }
                                 span.num {
                                     (number(total(of)))
                                     @if of.oldest_age_ms.is_some() { " · oldest " (old(of)) }
@@ -297,26 +296,32 @@ fn count_of(n: u64, words: &str) -> String {
     format!("{} {words}", number(n))
 }
 
-/// When the window begins.
-pub(super) fn since(all: &Overview) -> Option<Timestamp> {
-    all.slots.first().map(|slot| slot.from)
+/// The jobs that are in these states now.
+pub(super) fn jobs(status: &str, workload: Option<&str>) -> String {
+    list(&[("workload", workload), ("status", Some(status))])
 }
 
-/// The list of jobs in these states, that were created since then.
-pub(super) fn jobs(
-    status: &str,
-    workload: Option<&str>,
-    code: Option<&str>,
-    since: Option<Timestamp>,
-) -> String {
+/// The jobs that ended so within the window.
+pub(super) fn ended(status: &str, workload: Option<&str>, code: Option<&str>, all: &Overview) -> String {
+    let since = all.slots.first().map(|slot| slot.from.to_string());
+    list(&[
+        ("workload", workload),
+        ("status", Some(status)),
+        ("code", code),
+        ("ended_since", since.as_deref()),
+    ])
+}
+
+/// Numbers count members of batches too; of a kind that there is only in batches they are listed anyway.
+fn list(asked: &[(&str, Option<&str>)]) -> String {
     let mut query = Serializer::new(String::new());
-    let since = since.map(|at| at.to_string());
-    for (name, value) in
-        [("workload", workload), ("status", Some(status)), ("code", code), ("since", since.as_deref())]
-    {
+    for (name, value) in asked {
         if let Some(value) = value {
             query.append_pair(name, value);
         }
+    }
+    if !asked.iter().any(|(name, value)| *name == "workload" && value.is_some()) {
+        query.append_pair("members", "true");
     }
     format!("/jobs?{}", query.finish())
 }

@@ -3,8 +3,9 @@
 use super::reader::{Page, SCRIPT, press, text, visit};
 use crate::client::Client;
 use crate::desk::refused;
+use crate::fetch;
 use crate::overview::counted;
-use crate::world::{World, eventually};
+use crate::world::{World, eventually, pdf};
 
 /// The page, once it says this.
 async fn saying(operator: &mut Client, words: &str) -> Page {
@@ -58,7 +59,7 @@ async fn a_pause_is_told_with_the_way_to_end_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_chart_has_its_table_and_every_link_leads_somewhere() {
     let (world, mut operator) = refused(3).await;
-    world.converted(&mut world.client(), "good.pdf", &crate::world::pdf(9)).await;
+    world.converted(&mut world.client(), "good.pdf", &pdf(9)).await;
     counted(&world).await;
     let page = saying(&mut operator, "Something is wrong: convert: “The PDF is damaged").await;
     assert_eq!(page.text("title"), "1 wrong · Overview · Redrive");
@@ -86,7 +87,7 @@ async fn every_chart_has_its_table_and_every_link_leads_somewhere() {
         page.all("#overview a").iter().map(|a| a.attr("href").unwrap().to_owned()).collect();
     assert!(
         links.contains("/dead?code=GW_4XX")
-            && links.iter().any(|link| link.starts_with("/jobs?status=failed&code=GW_4XX&since=")),
+            && links.iter().any(|link| link.starts_with("/jobs?status=failed&code=GW_4XX&ended_since=")),
         "{links:?}"
     );
     for link in links {
@@ -95,4 +96,38 @@ async fn every_chart_has_its_table_and_every_link_leads_somewhere() {
     let causes = visit(&mut operator, "/dead?code=GW_4XX").await;
     assert_eq!(causes.all("#groups tbody tr").len(), 1);
     assert_eq!(visit(&mut operator, "/dead?code=NOT_PDF").await.text(".empty"), "Nothing of this kind.");
+}
+
+/// What counts downloads leads to downloads, and what counts ends leads to what has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_of_jobs_leads_to_as_many_jobs() {
+    let (world, mut operator) = refused(2).await;
+    let mut ann = world.client();
+    world.converted(&mut ann, "good.pdf", &pdf(9)).await;
+    let batch = fetch::accepted(&mut ann, &["a", "b", "no-c"]).await;
+    fetch::ended(&mut ann, &batch).await;
+    assert_eq!(press(&mut operator, "/breakers", "act=hold&target=gateway&reason=x").await.status, 303);
+    for n in [20, 21] {
+        assert_eq!(ann.upload("held.pdf", &pdf(n), None).await.status, 201);
+    }
+    counted(&world).await;
+    let page = eventually(async || {
+        let page = visit(&mut operator, "/overview").await;
+        page.text(".tiles").starts_with("2 waiting").then_some(page)
+    })
+    .await;
+    let mut told = Vec::new();
+    for link in page.all("#overview a[href^='/jobs?']") {
+        let (words, list) = (text(link), link.attr("href").unwrap());
+        let Some(n) = words.split(' ').next().and_then(|word| word.parse::<usize>().ok()) else { continue };
+        if words.contains("oldest") {
+            continue;
+        }
+        let listed = visit(&mut operator, list).await.all("#jobs tbody tr").len();
+        assert_eq!(listed, n, "{words} leads to {list}");
+        told.push(words);
+    }
+    for words in ["2 waiting", "0 running", "3 complete in 1h", "3 given up in 1h", "2"] {
+        assert!(told.iter().any(|told| told == words), "{words}: {told:?}");
+    }
 }
