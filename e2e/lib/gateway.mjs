@@ -14,6 +14,16 @@ const XML = `<?xml version="1.0" encoding="UTF-8"?>
 </document>
 `;
 
+// What would run in a page of ours, if a browser took it for one.
+const ACTIVE = `<?xml version="1.0" encoding="UTF-8"?>
+<?xml-stylesheet type="text/xsl" href="/ran-a-stylesheet.xsl"?>
+<?xml-stylesheet type="text/css" href="/ran-a-stylesheet.css"?>
+<document xmlns="urn:redrive:text" pages="1">
+  <script xmlns="http://www.w3.org/1999/xhtml">new Image().src = "/ran-a-script";</script>
+  <img xmlns="http://www.w3.org/1999/xhtml" src="/ran-a-picture" onerror="new Image().src = '/ran-a-handler'"/>
+</document>
+`;
+
 const MAPPINGS = [
     { name: "text", title: "Text with positions", media_type: "application/xml" },
     { name: "alto", title: "ALTO 4.4", media_type: "application/xml" },
@@ -21,7 +31,7 @@ const MAPPINGS = [
 ];
 
 export class Gateway {
-    /** What it does with files that say nothing of their own: fine, refuse, break, silent. */
+    /** What it does with files that say nothing of their own: fine, refuse, break, silent, active. */
     mood = "fine";
     /** What it does with the next calls, one after the other, before its mood counts. */
     next = [];
@@ -89,6 +99,9 @@ export class Gateway {
             case "empty":
                 response.writeHead(200, { "content-type": "application/xml", "x-warnings": "no-text-layer" });
                 return response.end("<document/>");
+            case "active":
+                response.writeHead(200, { "content-type": "application/xml", "x-pages": "1" });
+                return response.end(ACTIVE);
             case "silent":
                 this.#waiting.add(() => this.#convert(own === "silent" ? "" : own, response));
                 return undefined;
