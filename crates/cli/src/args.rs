@@ -155,7 +155,7 @@ pub(crate) struct Fetch {
     /// A batch with failures ends as partial instead of failed
     #[arg(long)]
     pub(crate) tolerant: bool,
-    /// Write a manifest of what could not be fetched, for another run
+    /// Write a manifest of what could not be fetched, for another run; - writes it to stdout in place of what is stored
     #[arg(long, value_name = "FILE")]
     pub(crate) missing: Option<PathBuf>,
     /// Forget what an earlier run of this command has done

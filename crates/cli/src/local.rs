@@ -16,7 +16,7 @@ use crate::exit::{Exit, Stop};
 const LOCK: &str = "server.lock";
 const FILE: &str = "server.json";
 
-/// The right to be the server of a data folder. Dropping it gives the right back.
+/// The right to be the server of a data folder, or the only one who does something else there. Dropping it gives the right back.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
@@ -25,7 +25,16 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes it, or says who has it.
     pub(crate) fn take(data_dir: &Path) -> Result<Self, Stop> {
-        let path = data_dir.join(LOCK);
+        Self::hold(&data_dir.join(LOCK), |who| {
+            let folder = data_dir.display();
+            format!(
+                "{folder} is in use by another redrive process{who}: stop that one first, or start this one with another --data-dir"
+            )
+        })
+    }
+
+    /// Holds this file as long as the process lives, or says what the words make of whoever has it.
+    pub(crate) fn hold(path: &Path, words: impl Fn(&str) -> String) -> Result<Self, Stop> {
         let cannot = |error: std::io::Error| {
             Stop::new(Exit::Failed, format!("cannot lock {}: {error}", path.display()))
         };
@@ -35,7 +44,7 @@ impl Lock {
             .read(true)
             .write(true)
             .mode(0o600)
-            .open(&path)
+            .open(path)
             .map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -43,11 +52,7 @@ impl Lock {
                 let mut pid = String::new();
                 let _ = file.read_to_string(&mut pid);
                 let who = if pid.is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
-                let text = format!(
-                    "{} is in use by another redrive process{who}: stop that one first, or start this one with another --data-dir",
-                    data_dir.display()
-                );
-                return Err(Stop::new(Exit::Conflict, text));
+                return Err(Stop::new(Exit::Conflict, words(&who)));
             }
             Err(TryLockError::Error(error)) => return Err(cannot(error)),
         }

@@ -7,13 +7,19 @@ use tokio::sync::watch;
 
 use crate::args::{Fetch, Shared};
 use crate::exit::{Exit, Stop};
-use crate::fetch::{Alone, Asked, Doer, Wish, end, follow, missing, report};
+use crate::fetch::{Alone, Asked, Doer, Wish, end, failed, follow, is_stdout, missing, report};
 use crate::logs::Usual;
 use crate::near_server::{self, Known};
 use crate::settings::{self, Fetching, Values};
 use crate::{say, signals};
 
 pub(crate) fn run(shared: &Shared, args: &Fetch) -> Result<(), Stop> {
+    if args.json && args.missing.as_deref().is_some_and(is_stdout) {
+        return Err(Stop::new(
+            Exit::Usage,
+            "--json and --missing - both write to stdout: name a file for one of them",
+        ));
+    }
     let values = settings::read(shared, &args.flags, Usual::Reporting)?;
     signals::run(|stopped| fetch(&values, args, stopped))
 }
@@ -95,7 +101,12 @@ async fn there(
 }
 
 async fn tell(doer: &Doer, args: &Fetch, place: impl Fn(Option<&str>) -> String) -> Result<(), Stop> {
-    report(doer, args.json, place).await?;
+    // stdout is the manifest's then.
+    if args.missing.as_deref().is_some_and(is_stdout) {
+        failed(doer).await?;
+    } else {
+        report(doer, args.json, place).await?;
+    }
     match &args.missing {
         Some(path) => missing(doer, path).await,
         None => Ok(()),

@@ -13,6 +13,7 @@ use redrive_store_sqlite::Options as StoreOptions;
 use super::asked::Asked;
 use super::doer::Doer;
 use crate::exit::{Exit, Stop};
+use crate::local::Lock;
 use crate::settings::{Fetching, Values, Work};
 use crate::store::make_folder;
 use crate::wiring::{self, engine_stop, fetch};
@@ -23,10 +24,15 @@ pub(crate) struct Alone {
     pub(crate) doer: Doer,
     /// So many were stored before.
     pub(crate) before: u64,
+    _lock: Lock,
 }
 
+/// Held while somebody works on the state.
+const LOCK: &str = "fetch.lock";
+
 impl Alone {
-    /// Everything that is needed, with what was asked for handed in and nothing begun. The state's folder is locked from here on.
+    /// Everything that is needed, with what was asked for handed in and nothing begun. The state's folder is locked from here on, before
+    /// anything of it is forgotten.
     pub(crate) async fn open(
         values: &Values,
         data_dir: &Path,
@@ -36,10 +42,14 @@ impl Alone {
         again: bool,
     ) -> Result<Self, Stop> {
         let folder = folder(data_dir, &fetching.to, asked.sha256);
+        make_folder(&folder)?;
+        let lock = Lock::hold(&folder.join(LOCK), |who| {
+            let to = &fetching.to;
+            format!("another redrive fetch{who} works on the same, to {to}: wait for it, or stop it first")
+        })?;
         if again {
             forget(&folder)?;
         }
-        make_folder(&folder)?;
         let store: Arc<dyn Store> = Arc::new(StoreOptions::default().open(folder.join("redrive.db")).await?);
         let options = Options {
             name: "fetch".to_owned(),
@@ -76,7 +86,7 @@ impl Alone {
             }
         };
         let doer = Doer::Here { engine: engine.clone(), manifests, batch };
-        Ok(Self { engine, doer, before })
+        Ok(Self { engine, doer, before, _lock: lock })
     }
 
     /// Begins to work.
@@ -125,11 +135,22 @@ fn batch_id(asked: Sha256) -> BatchId {
     BatchId::from_parts(redrive_model::Timestamp::UNIX_EPOCH, draw)
 }
 
+/// Removes everything but the lock, which is ours.
 fn forget(folder: &Path) -> Result<(), Stop> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Stop::new(Exit::Failed, format!("cannot remove {}: {error}", folder.display())))
+    let remove = || {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name() == LOCK {
+                continue;
+            }
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                std::fs::remove_dir_all(path)
+            } else {
+                std::fs::remove_file(path)
+            }?;
         }
-        Ok(()) | Err(_) => Ok(()),
-    }
+        std::io::Result::Ok(())
+    };
+    remove().map_err(|error| Stop::new(Exit::Failed, format!("cannot remove {}: {error}", folder.display())))
 }

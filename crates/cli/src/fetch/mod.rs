@@ -17,4 +17,4 @@ pub(crate) use alone::Alone;
 pub(crate) use asked::{Asked, Wish};
 pub(crate) use doer::Doer;
 pub(crate) use progress::follow;
-pub(crate) use report::{end, missing, report};
+pub(crate) use report::{end, failed, is_stdout, missing, report};

@@ -1,6 +1,7 @@
 //! What became of everything, when it has ended: stdout is data (what is stored where, or JSON), stderr is messages.
 
 use std::io::{BufWriter, Write, stdout};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use indicatif::HumanCount;
@@ -21,21 +22,32 @@ pub(crate) async fn report(
     json: bool,
     place: impl Fn(Option<&str>) -> String,
 ) -> Result<(), Stop> {
-    let mut out = BufWriter::new(stdout().lock());
-    if json {
-        each(doer, &[], |resource| {
-            let line = serde_json::to_string(&resource).map_err(std::io::Error::from)?;
-            say::sent(writeln!(out, "{line}"))
-        })
-        .await?;
-        return say::sent(out.flush());
+    if !json {
+        stored(doer, place).await?;
+        return failed(doer).await;
     }
+    let mut out = BufWriter::new(stdout().lock());
+    each(doer, &[], |resource| {
+        let line = serde_json::to_string(&resource).map_err(std::io::Error::from)?;
+        say::sent(writeln!(out, "{line}"))
+    })
+    .await?;
+    say::sent(out.flush())
+}
+
+/// What is stored where, on stdout.
+async fn stored(doer: &Doer, place: impl Fn(Option<&str>) -> String) -> Result<(), Stop> {
+    let mut out = BufWriter::new(stdout().lock());
     each(doer, &[Shown::Complete], |resource| {
         let key = resource.key.as_deref().unwrap_or_default();
         say::sent(writeln!(out, "{} → {}/{key}", resource.id, place(resource.place.as_deref())))
     })
     .await?;
-    say::sent(out.flush())?;
+    say::sent(out.flush())
+}
+
+/// The first failures, on stderr.
+pub(crate) async fn failed(doer: &Doer) -> Result<(), Stop> {
     let (mut told, mut more) = (0, 0_u64);
     each(doer, &[Shown::Failed], |resource| {
         let Some(failure) = resource.failure.filter(|_| told < TOLD) else {
@@ -55,13 +67,31 @@ pub(crate) async fn report(
     Ok(())
 }
 
-/// Writes a manifest of what is missing.
+/// Writes a manifest of what is missing: whole or not at all, and for its owner alone, because addresses and headers may hold secrets. `-` is
+/// stdout.
 pub(crate) async fn missing(doer: &Doer, path: &Path) -> Result<(), Stop> {
     let cannot =
         |error: std::io::Error| Stop::new(Exit::Failed, format!("cannot write {}: {error}", path.display()));
-    let mut file = tokio::fs::File::create(path).await.map_err(cannot)?;
+    if is_stdout(path) {
+        let out = std::fs::File::from(stdout().as_fd().try_clone_to_owned()?);
+        return doer.missing(&mut tokio::fs::File::from_std(out)).await;
+    }
+    // Where a link leads stays; a pipe or a device has nothing to be replaced.
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if std::fs::metadata(&place).is_ok_and(|there| !there.is_file()) {
+        return doer.missing(&mut tokio::fs::File::create(&place).await.map_err(cannot)?).await;
+    }
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temp = tempfile::Builder::new().prefix(".missing-").tempfile_in(folder).map_err(cannot)?;
+    let mut file = tokio::fs::File::from_std(temp.as_file().try_clone().map_err(cannot)?);
     doer.missing(&mut file).await?;
-    file.sync_all().await.map_err(cannot)
+    file.sync_all().await.map_err(cannot)?;
+    temp.persist(&place).map_err(|error| cannot(error.error)).map(drop)
+}
+
+/// Whether a manifest goes where otherwise is told what is stored.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// The sum of it, and how the command ends.

@@ -218,6 +218,81 @@ fn killed_in_the_middle_the_same_command_goes_on_and_asks_for_nothing_that_is_st
 }
 
 #[test]
+fn who_asks_for_the_same_again_while_it_is_worked_on_is_refused_and_nothing_is_forgotten() {
+    let world = World::new();
+    let paths = world.list("slow", 5);
+    for path in &paths[1..] {
+        world.origin.say(path, [Answer::Silence]);
+    }
+    let list = world.at("slow.txt").display().to_string();
+    let (out, data) = (world.at("out").display().to_string(), world.at("data").display().to_string());
+    let args = ["fetch", "--manifest", &list, "--to", &out, "--data-dir", &data];
+    let settings = [SETTINGS, &[("DRAIN_TIMEOUT_SEC", "0.1")]].concat();
+    let mut running = Running::start(&args, &settings);
+    wait_for("one is stored", || (contents(&world.at("out")).len() == 1).then_some(()));
+    for more in [&["--again"][..], &[]] {
+        let (code, told, said) = world.run(&[&args[..], more].concat());
+        assert_eq!((code, told.as_str(), said.lines().count()), (Some(5), "", 1), "{more:?}: {said}");
+        assert!(said.contains(&format!("(process {})", running.pid())), "{said}");
+    }
+    running.signal("-INT");
+    assert_eq!(running.ended(), Some(130));
+    assert!(running.err().contains("1 stored, 4 not done"), "{}", running.err());
+    for path in &paths {
+        world.origin.say(path, [Answer::Right]);
+    }
+    let (code, _, said) = world.run(&args);
+    assert!(code == Some(0) && said.contains("4 stored, 1 as they were"), "{said}");
+    let (code, _, said) = world.run(&[&args[..], &["--again"]].concat());
+    assert!(code == Some(0) && said.contains("5 stored"), "{said}");
+}
+
+#[test]
+fn what_is_missing_replaces_a_file_as_a_whole_for_its_owner_alone_or_goes_to_stdout() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.origin.say("/gone.pdf?sig=SECRET", [Answer::status(404)]);
+    let (here, gone) = (world.origin.url("/a.pdf"), world.origin.url("/gone.pdf?sig=SECRET"));
+    let (missing, before) = (world.at("missing.ndjson"), world.at("before.ndjson"));
+    fs::write(&missing, "of yesterday").unwrap();
+    fs::hard_link(&missing, &before).unwrap();
+    let args = ["fetch", &here, &gone, "--to", "out", "--missing"];
+    let (code, _, said) = world.run(&[&args[..], &["missing.ndjson"]].concat());
+    assert_eq!(code, Some(7), "{said}");
+    let text = fs::read_to_string(&missing).unwrap();
+    assert!(text.contains("sig=SECRET") && !text.contains("/a.pdf"), "{text}");
+    assert_eq!(fs::metadata(&missing).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_to_string(&before).unwrap(), "of yesterday", "it was replaced, not written over");
+    let left = fs::read_dir(world.home.path()).unwrap().flatten();
+    let temps = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".missing-"));
+    assert_eq!(temps.count(), 0);
+
+    let (code, told, said) = world.run(&[&args[..], &["-"]].concat());
+    assert_eq!((code, told.as_str()), (Some(7), text.as_str()), "{said}");
+    assert!(!world.at("-").exists());
+    let (code, _, said) = world.run(&[&args[..], &["-", "--json"]].concat());
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    // A pipe stays one.
+    let (code, told, said) = world.run(&[&args[..], &["/dev/stdout"]].concat());
+    assert!(code == Some(7) && told.ends_with(&text), "{told}{said}");
+}
+
+/// So often again, and no more: a limit is of retries, beside the first try.
+#[test]
+fn a_download_is_tried_again_as_often_as_it_is_told() {
+    for limit in [0, 1, 3] {
+        let world = World::new();
+        world.origin.say("/a", [Answer::status(500)]);
+        let text = limit.to_string();
+        let settings =
+            [SETTINGS, &[("DOWNLOAD_RETRY_LIMIT", text.as_str()), ("STORAGE_RETRY_LIMIT", "7")]].concat();
+        let (code, _, said) =
+            world.run_on(&["fetch", &world.origin.url("/a"), "--to", "out"], &settings, None);
+        assert_eq!((code, world.origin.count("/a")), (Some(7), limit + 1), "{said}");
+    }
+}
+
+#[test]
 fn interrupted_it_says_how_to_go_on() {
     let world = World::new();
     let paths = world.list("slow", 50);
