@@ -16,8 +16,8 @@ use crate::deadline::to_its_end;
 use crate::operator::Operator;
 use crate::refusal::Refusal;
 
-/// The most addresses that are set at once.
-const MOST: usize = 10_000;
+/// The most addresses that are set at once: so many fit into a small body, and each is written on its own.
+const MOST: usize = 500;
 
 /// Who is told, sorted by owner and address.
 #[utoipa::path(get, path = "/api/notifications", tag = "operators", responses(
