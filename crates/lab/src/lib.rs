@@ -8,6 +8,7 @@ pub mod faulty;
 pub mod gateway;
 mod http;
 pub mod names;
+pub mod nobody;
 pub mod origin;
 pub mod protocol;
 pub mod proxy;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use redrive_lab::nobody::Nobody;
 use redrive_lab::origin::{Answer, Origin, body_of};
 use serde_json::Value;
 
@@ -130,8 +131,9 @@ fn what_is_there_is_stored_what_is_not_is_named_and_only_that_is_asked_for_again
 fn a_host_that_is_down_has_an_end() {
     let world = World::new();
     world.origin.say("/breaks", [const { Answer::Reset }; 50]);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let nobody: Vec<String> = (0..30).map(|n| format!("http://127.0.0.1:{port}/{n}")).collect();
+    let away = Nobody::new().unwrap();
+    let at = away.address().unwrap();
+    let nobody: Vec<String> = (0..30).map(|n| format!("http://{at}/{n}")).collect();
     let mut args = vec!["fetch", "--to", "got", "--json"];
     let (good, breaks) = (world.origin.url("/good"), world.origin.url("/breaks"));
     args.extend(nobody.iter().chain([&good, &breaks]).map(String::as_str));

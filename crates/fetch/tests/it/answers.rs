@@ -2,6 +2,7 @@
 
 use redrive_engine::Code;
 use redrive_engine::model::State;
+use redrive_lab::nobody::Nobody;
 use redrive_lab::origin::{Answer, Origin, body_of};
 
 use crate::bench::{Bench, resource};
@@ -95,8 +96,9 @@ async fn a_connection_that_always_breaks_is_told_as_such() {
         let (code, attempts) = bench.fails(&resource(&origin.url(path))).await;
         assert_eq!((code, attempts.len(), origin.count(path)), (Code::DownloadConnect, 4, 8), "{path}");
     }
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (code, attempts) = bench.fails(&resource(&format!("http://{nobody}/"))).await;
+    let nobody = Nobody::new().unwrap();
+    let url = format!("http://{}/", nobody.address().unwrap());
+    let (code, attempts) = bench.fails(&resource(&url)).await;
     assert_eq!((code, attempts.len()), (Code::DownloadConnect, 4));
     assert!(attempts[0].message.as_deref().unwrap().ends_with(": no connection"), "{attempts:#?}");
     running.drain().await;

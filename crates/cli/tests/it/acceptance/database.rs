@@ -103,6 +103,9 @@ async fn a_full_disk_under_the_database_takes_nothing_new_and_goes_on_when_there
     let mut world = World::sqlite().await;
     let file = disk.path().join("redrive.db");
     world.set("DATABASE_URL", format!("sqlite:{}", file.display()));
+    // Without a reserve: here it is the database itself that finds no room.
+    world.set("DISK_HARD_BYTES", "0");
+    world.set("DISK_SOFT_BYTES", "0");
     let server = world.serve().await;
     let browser = server.browser();
     let before = browser.hand_in(&pdf(1)).await;
