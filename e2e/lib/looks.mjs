@@ -1,4 +1,4 @@
-// How pages look: in both colours and in a narrow window, with everything open that can be opened.
+// How pages look: in both colours, in wide and narrow windows, with everything open that can be opened.
 
 /** Every page, seen by one person. */
 export async function looks(one, pages) {
@@ -9,6 +9,11 @@ export async function looks(one, pages) {
             await one.accessible(`${name} ${colorScheme}`);
             await one.fits(name);
             await one.picture(`${name}-${colorScheme}`);
+        }
+        // As wide as the page itself, and as half a screen.
+        for (const width of [1040, 800]) {
+            await one.page.setViewportSize({ width, height: 800 });
+            await one.fits(`${name}, ${width} wide`);
         }
         await one.page.setViewportSize({ width: 320, height: 640 });
         await one.fits(`${name} narrow`);

@@ -67,8 +67,8 @@ fn line(row: &DeadRow) -> Markup {
             td { @if let Some(owner) = &row.owner { bdi { (owner) } } @else { span.fine { "no owner" } } }
             td { (time(row.at)) " " span.fine { "after " (count(u64::from(row.attempts), "try", "tries")) } }
             td {
-                form.inline method="post" action={ "/letters/" (row.offset.0) } {
-                    (button("replay", "Replay")) " " (why(&row.job.to_string()))
+                form method="post" action={ "/letters/" (row.offset.0) } {
+                    (button("replay", "Replay")) " " (why(&row.job.to_string())) " "
                     details class={ "because sure-" (row.job) } {
                         summary { "Discard" span.unseen { " job " (row.job) } " …" }
                         p.fine { "It leaves the dead letters and is not run again by a replay." }

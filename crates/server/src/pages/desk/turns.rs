@@ -18,7 +18,7 @@ pub(super) fn section(asked: &TurnQuery, list: &TurnList) -> Markup {
                 p.fine { "Only " bdi { (target) } ". " a href="/breakers#turns" { "Show all targets" } }
             }
             @if list.turns.is_empty() { p.fine { "Nothing yet. The last fifty turns of each target are kept, for a week." } } @else {
-                table.plain-table.stacks.trail {
+                table.plain-table.stacks {
                     thead {
                         tr {
                             th scope="col" { "When" } th scope="col" { "Target" } th scope="col" { "What it did" }
