@@ -209,9 +209,12 @@ impl State {
                 continue;
             }
             if let Err(error) = execute(&self.conn, "BEGIN IMMEDIATE") {
-                first(Err(&error));
-                // Nobody waits behind the one who waited: all are told, and may come again.
-                while let Ok(work) = receiver.try_recv() {
+                // Nobody waits behind the one who waited: all are told, and may come again. Whoever comes once somebody was told is
+                // not among them.
+                let waiting = receiver.len();
+                let waiting: Vec<Work> =
+                    std::iter::from_fn(|| receiver.try_recv().ok()).take(waiting).collect();
+                for work in std::iter::once(first).chain(waiting) {
                     work(Err(&error));
                 }
                 continue;
